@@ -121,6 +121,17 @@ export function residentBytes(pid: number): number | undefined {
   return match === null ? undefined : Number(match[1]) * 1024
 }
 
+/** Bytes of a process: all that is resident, the part that is no file, and the most that ever was. */
+export function memoryOf(pid: number): {
+  readonly resident: number
+  readonly anonymous: number
+  readonly peak: number
+} {
+  const status = readProc(pid, 'status') ?? ''
+  const bytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024
+  return { resident: bytes('VmRSS'), anonymous: bytes('RssAnon'), peak: bytes('VmHWM') }
+}
+
 /** Bytes passed to write calls so far, whether or not they have reached the disk. */
 export function writtenBytes(pid: number): number | undefined {
   const match = /wchar: (\d+)/.exec(readProc(pid, 'io') ?? '')

@@ -20,6 +20,7 @@ import { changeFeed } from './workloads/change-feed.ts'
 import { changeStreams } from './workloads/change-streams.ts'
 import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
+import { memory } from './workloads/memory.ts'
 import { mongoBesideQueries } from './workloads/mongo-beside-queries.ts'
 import { mongoCollation } from './workloads/mongo-collation.ts'
 import { mongoFindIndexed } from './workloads/mongo-find-indexed.ts'
@@ -47,6 +48,7 @@ const WORKLOADS: readonly Workload[] = [
   bulk,
   changeFeed,
   scriptAttacks,
+  memory,
   mongoFindOne,
   mongoInsertOne,
   mongoInsertMany,

@@ -48,6 +48,16 @@ export function startMayflyMongo(data: string, checkout = THIS_CHECKOUT): Promis
   return startMayflyOf(checkout, ['--mongo-port', '0', '--data', data], line => portIn(line, 'mongoUri'))
 }
 
+/** Mayfly with both ports. */
+export async function startMayflyBoth(data: string): Promise<ServerProcess & { readonly mongoPort: number }> {
+  let mongoPort = 0
+  const server = await startMayflyOf(THIS_CHECKOUT, ['--mongo-port', '0', '--data', data], line => {
+    mongoPort = portIn(line, 'mongoUri')
+    return portOfJson(line)
+  })
+  return { ...server, mongoPort }
+}
+
 /** The Mayfly of another checkout. */
 export function startOtherMayfly(checkout: string, data: string): Promise<ServerProcess> {
   return startMayflyOf(checkout, ['--no-mongo', '--data', data], portOfJson)

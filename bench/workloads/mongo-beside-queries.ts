@@ -8,7 +8,7 @@ import { type Document, serialize } from 'bson'
 import { machine } from '../../src/base/clock.ts'
 import { askMongo, openMongo, opMsg } from '../mongo-wire.ts'
 import { Clients, itemRequest, type QueryItem, queryItem, queryRequest } from '../query-items.ts'
-import { type Finding, figure, median } from '../report.ts'
+import { type Finding, figure, median, percentile } from '../report.ts'
 import { DATABASE, signedRequest } from '../requests.ts'
 import { createContainer, createDatabase, scratchFolder, startMayfly, startMayflyMongo } from '../targets.ts'
 import type { Workload } from '../workload.ts'
@@ -100,11 +100,6 @@ async function readBeside(side: Side, name: string): Promise<{ reads: number[]; 
   }
   await asking
   return { reads, queryMs }
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }
 
 function scattered(n: number, count: number): number {

@@ -17,6 +17,7 @@ const statuses = {
   precondition_failed: 409,
   position_gone: 410,
   too_large: 413,
+  over_memory: 413,
   throttled: 429,
   internal: 500,
   unavailable: 503,

@@ -1,5 +1,6 @@
 /** `/metrics` in the Prometheus text format, and the counters behind it. */
 
+import type { MemoryAccount } from '../base/memory-account.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ContainerStatus } from '../ttl/report-shapes.ts'
 
@@ -28,7 +29,13 @@ interface Metric {
   readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[]
 }
 
-export async function metricsText(engine: Engine, counters: RequestCounters): Promise<string> {
+interface Measured {
+  readonly engine: Engine
+  readonly counters: RequestCounters
+  readonly memory: MemoryAccount
+}
+
+export async function metricsText({ engine, counters, memory }: Measured): Promise<string> {
   const containers: { labels: Record<string, string>; status: ContainerStatus }[] = []
   for (const database of await engine.catalog.databases()) {
     for (const container of await engine.catalog.containers(database)) {
@@ -51,6 +58,18 @@ export async function metricsText(engine: Engine, counters: RequestCounters): Pr
       type: 'counter',
       help: 'Request units charged to requests. Purging charges nobody.',
       samples: [{ value: counters.chargeRu }],
+    },
+    {
+      name: 'mayfly_memory_held_bytes',
+      type: 'gauge',
+      help: 'Bytes that are held for requests, by what they are for.',
+      samples: Object.entries(memory.heldByKind()).map(([kind, value]) => ({ labels: { kind }, value })),
+    },
+    {
+      name: 'mayfly_memory_held_bytes_max',
+      type: 'gauge',
+      help: 'Bytes that may be held for requests: half of the memory budget.',
+      samples: [{ value: memory.bytesMax }],
     },
     {
       name: 'mayfly_items_living',

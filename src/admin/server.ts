@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RequestError } from '../base/error.ts'
 import { definitionBytesMax } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
+import type { MemoryAccount } from '../base/memory-account.ts'
 import { printIndexPath } from '../document/index-definition.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 import { type AdminContext, answerAdminCall, clockState } from './api.ts'
@@ -21,6 +22,7 @@ export interface AdminOptions extends GuardOptions, AdminContext {
   readonly uptimeMs: () => number
   readonly certificate: () => Promise<string>
   readonly imports: ImportSide
+  readonly memory: MemoryAccount
 }
 
 interface Answer {
@@ -46,7 +48,7 @@ const pages: Readonly<Record<string, Page>> = {
   },
   '/metrics': async (options, req) => {
     checkAdmin(req, options)
-    return { type: 'text/plain; version=0.0.4', body: await metricsText(options.engine, options.counters) }
+    return { type: 'text/plain; version=0.0.4', body: await metricsText(options) }
   },
   '/_explorer/emulator.pem': async (options, req) => {
     checkCaller(req, options)
@@ -125,7 +127,8 @@ async function readBody(req: IncomingMessage): Promise<unknown> {
   }
 }
 
-async function status({ engine, clock, counters, version, storeName, uptimeMs }: AdminOptions): Promise<object> {
+async function status(options: AdminOptions): Promise<object> {
+  const { engine, clock, counters, memory, version, storeName, uptimeMs } = options
   const databases = []
   for (const database of await engine.catalog.databases()) {
     const containers = []
@@ -147,6 +150,7 @@ async function status({ engine, clock, counters, version, storeName, uptimeMs }:
     purger: { paused: engine.purger.isPaused },
     requests: Object.fromEntries(counters.requests),
     requestUnits: counters.chargeRu,
+    memory: { heldBytes: memory.heldBytes, heldBytesMax: memory.bytesMax, held: memory.heldByKind() },
     databases,
   }
 }

@@ -10,6 +10,7 @@ export type RequestErrorKind =
   | 'syntax'
   | 'unsupported'
   | 'too_large'
+  | 'over_memory'
   | 'not_found'
   | 'namespace_not_found'
   | 'already_exists'

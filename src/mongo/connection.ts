@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream'
 import { machine } from '../base/clock.ts'
 import { KiB } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { MemoryLease } from '../base/memory-account.ts'
 import { BsonWriter } from '../document/bson/writer.ts'
 import { asMongoError, errorAnswer, plainErrorContext } from './answers/error-map.ts'
 import { type Fields, writeFields } from './answers/fields.ts'
@@ -17,7 +18,7 @@ import type { Outbox } from './outbox.ts'
 import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
 import type { Client } from './session/client.ts'
-import { type Compressor, opCompressed, pack, unpack } from './wire/compression.ts'
+import { type Compressor, opCompressed, pack, unpack, unpackedBytes } from './wire/compression.ts'
 import { FrameReader, FramingError, mongoMessageBytesMax } from './wire/frame.ts'
 import { answerStart, finishOpMsg, opMsg, parseOpMsg, wantsAnswer } from './wire/op-msg.ts'
 import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
@@ -36,31 +37,59 @@ const mongoStrangerIdleMsMax = 120_000
  */
 const mongoWaitingMessagesMax = 64
 
+/** A message must arrive whole in this time, once its client has logged in. It may be 48 MB. */
+const mongoMessageMsMax = 60_000
+
+/** How often a message that waits for memory looks again. */
+const memoryWaitMs = 50
+
+/** Answers from this size on are counted until the client has taken them. */
+const largeAnswerBytes = 16 * KiB
+
 const room = Buffer.alloc(answerStart)
 
 /** Room for a document of about 1 KB with its envelope. Larger answers grow the buffer. */
 const answerBytesExpected = 2048
+
+interface Arrived {
+  readonly message: Buffer
+  /** Of a message that came in several parts. */
+  readonly lease: MemoryLease | undefined
+}
 
 export class Connection {
   readonly #service: MongoService
   readonly #stream: Duplex
   readonly #client: Client
   readonly #outbox: Outbox
+  readonly #onUnread: () => void
   readonly #reader: FrameReader
-  #waiting: Buffer[] = []
+  #waiting: Arrived[] = []
   #waitingBytes = 0
   #isBusy = false
   #isClosing = false
   #lastRequestId = 0
   /** Ends a stranger's connection that waits for too long. */
   #strangerLimit: NodeJS.Timeout | undefined
+  /** Ends the connection if a large message does not arrive, or finds no memory. */
+  #messageLimit: NodeJS.Timeout | undefined
 
-  constructor(service: MongoService, stream: Duplex, client: Client, outbox: Outbox) {
+  constructor(
+    service: MongoService,
+    stream: Duplex,
+    client: Client,
+    { outbox, onUnread }: { readonly outbox: Outbox; readonly onUnread: () => void },
+  ) {
     this.#service = service
     this.#stream = stream
     this.#client = client
     this.#outbox = outbox
-    this.#reader = new FrameReader(message => this.#receive(message), mongoStrangerMessageBytesMax)
+    this.#onUnread = onUnread
+    this.#reader = new FrameReader({
+      onMessage: (message, lease) => this.#receive({ message, lease }),
+      hold: bytes => this.#hold(bytes),
+      bytesMax: mongoStrangerMessageBytesMax,
+    })
     stream.on('data', (chunk: Buffer) => this.push(chunk))
     stream.on('drain', () => this.#proceed())
     stream.on('close', () => this.#abandon())
@@ -68,19 +97,57 @@ export class Connection {
   }
 
   push(chunk: Buffer): void {
+    this.#read(() => this.#reader.push(chunk))
+  }
+
+  #read(read: () => void): void {
     if (this.#isClosing) return
     if (this.#strangerLimit !== undefined) this.#watchStranger()
     const wasInMessage = this.#reader.isInMessage
     try {
-      this.#reader.push(chunk)
+      read()
     } catch (error) {
       this.#giveUp(error)
       return
     }
+    if (!this.#reader.isInMessage) {
+      machine.clearTimeout(this.#messageLimit)
+      this.#messageLimit = undefined
+    }
+    if (this.#reader.isWaiting) this.#waitForMemory()
     if (this.#strangerLimit === undefined) return
     if (!this.#reader.isInMessage) this.#limitStranger(mongoStrangerIdleMsMax)
     // A message that arrives byte by byte does not get more time with each byte.
     else if (!wasInMessage) this.#limitStranger(mongoStrangerMessageMsMax)
+  }
+
+  /** Strangers wait for nothing. */
+  #hold(bytes: number): MemoryLease | undefined {
+    const { share, isLoggedIn } = this.#client
+    const lease = share.hold('bodies')
+    const refusal = lease.tryAdd(bytes)
+    if (refusal === undefined || !isLoggedIn) {
+      if (refusal !== undefined) throw new FramingError(refusal.message)
+      this.#messageLimit ??= this.#closeAfter(mongoMessageMsMax)
+      return lease
+    }
+    return undefined
+  }
+
+  /** Reads nothing more from the socket until there is room for the message. */
+  #waitForMemory(): void {
+    this.#messageLimit ??= this.#closeAfter(mongoMessageMsMax)
+    this.#stream.pause()
+    machine
+      .setTimeout(() => {
+        this.#read(() => this.#reader.goOn())
+        if (!this.#reader.isWaiting && !this.#isFull) this.#stream.resume()
+      }, memoryWaitMs)
+      .unref()
+  }
+
+  #closeAfter(ms: number): NodeJS.Timeout {
+    return machine.setTimeout(() => this.#stream.destroy(), ms).unref()
   }
 
   #watchStranger(): void {
@@ -105,13 +172,15 @@ export class Connection {
     if (!this.#isBusy) this.#end()
   }
 
-  #receive(message: Buffer): void {
-    if (this.#isBusy || this.#waiting.length > 0 || this.#stream.writableNeedDrain) {
-      this.#waiting.push(message)
-      this.#waitingBytes += message.length
+  #receive(arrived: Arrived): void {
+    if (this.#isClosing) {
+      arrived.lease?.[Symbol.dispose]()
+    } else if (this.#isBusy || this.#waiting.length > 0 || this.#stream.writableNeedDrain) {
+      this.#waiting.push(arrived)
+      this.#waitingBytes += arrived.message.length
       if (this.#isFull) this.#stream.pause()
     } else {
-      this.#handle(message)
+      this.#handle(arrived)
     }
   }
 
@@ -122,23 +191,29 @@ export class Connection {
 
   #proceed(): void {
     while (this.#waiting.length > 0 && !this.#isBusy && !this.#stream.writableNeedDrain && !this.#isClosing) {
-      const message = this.#waiting.shift()!
-      this.#waitingBytes -= message.length
-      this.#handle(message)
+      const arrived = this.#waiting.shift()!
+      this.#waitingBytes -= arrived.message.length
+      this.#handle(arrived)
     }
-    if (!this.#isFull && this.#stream.isPaused()) this.#stream.resume()
+    if (!this.#isFull && !this.#reader.isWaiting && this.#stream.isPaused()) this.#stream.resume()
   }
 
-  #handle(message: Buffer): void {
+  /** The message is held until it is answered. */
+  #handle({ message, lease }: Arrived): void {
+    const end = () => lease?.[Symbol.dispose]()
     try {
       const answered = this.#answer(message)
-      if (!(answered instanceof Promise)) return
+      if (!(answered instanceof Promise)) {
+        end()
+        return
+      }
       this.#isBusy = true
-      answered.then(
+      answered.finally(end).then(
         () => this.#finish(),
         error => this.#giveUp(error),
       )
     } catch (error) {
+      end()
       this.#giveUp(error)
     }
   }
@@ -156,24 +231,41 @@ export class Connection {
       case opQuery:
         return this.#answerHandshake(message)
       case opCompressed:
-        return andThen(unpack(message, this.#reader.bytesMax), unpacked => {
-          if (unpacked.message.readInt32LE(12) !== opMsg) throw new FramingError('compressed, and no OP_MSG')
-          return this.#answerCommand(unpacked.message, unpacked.compressor)
-        })
+        return this.#answerCompressed(message)
       default:
         throw new FramingError(`the operation code ${message.readInt32LE(12)}`)
     }
   }
 
+  /** What it is decompressed to is held as well. If there is no room, the client may send it again. */
+  #answerCompressed(message: Buffer): MaybePromise<void> {
+    const lease = this.#client.share.hold('bodies')
+    const refusal = lease.tryAdd(unpackedBytes(message, this.#reader.bytesMax))
+    if (refusal !== undefined) {
+      this.#reply(message, errorAnswer(asMongoError(refusal), plainErrorContext), undefined)
+      return
+    }
+    const end = () => lease[Symbol.dispose]()
+    const answered = andThen(unpack(message, this.#reader.bytesMax), unpacked => {
+      if (unpacked.message.readInt32LE(12) !== opMsg) throw new FramingError('compressed, and no OP_MSG')
+      return this.#answerCommand(unpacked.message, unpacked.compressor)
+    })
+    if (answered instanceof Promise) return answered.finally(end)
+    end()
+  }
+
   #answerCommand(message: Buffer, compressor: Compressor | undefined): MaybePromise<void> {
     const isWanted = wantsAnswer(message)
     return andThen(this.#carryOut(message), answer => {
-      if (!isWanted) return
-      const reply = this.#encode(answer)
-      finishOpMsg(reply, { requestId: this.#nextId(), responseTo: message.readInt32LE(4) })
-      if (compressor === undefined) this.#send(reply)
-      else return andThen(pack(reply, compressor), packed => this.#send(packed))
+      if (isWanted) return this.#reply(message, answer, compressor)
     })
+  }
+
+  #reply(message: Buffer, answer: Fields, compressor: Compressor | undefined): MaybePromise<void> {
+    const reply = this.#encode(answer)
+    finishOpMsg(reply, { requestId: this.#nextId(), responseTo: message.readInt32LE(4) })
+    if (compressor === undefined) this.#send(reply)
+    else return andThen(pack(reply, compressor), packed => this.#send(packed))
   }
 
   #carryOut(message: Buffer): MaybePromise<Fields> {
@@ -212,7 +304,15 @@ export class Connection {
   #send(reply: Buffer): void {
     if (this.#stream.destroyed) return
     if (this.#stream.writableCorked === 0) this.#holdBack()
-    this.#stream.write(reply)
+    if (reply.length < largeAnswerBytes) {
+      this.#stream.write(reply)
+    } else {
+      // It exists already, so it is counted even if there is no room. What it was made of was counted before.
+      const lease = this.#client.share.hold('answers')
+      lease.force(reply.length)
+      this.#stream.write(reply, () => lease[Symbol.dispose]())
+    }
+    if (this.#stream.writableNeedDrain) this.#onUnread()
   }
 
   #holdBack(): void {
@@ -240,18 +340,26 @@ export class Connection {
     } else {
       this.#service.log.error({ error }, 'a connection failed in a way it should not')
     }
-    this.#isClosing = true
-    this.#waiting = []
+    this.#forget()
     this.#stream.destroy()
+  }
+
+  #forget(): void {
+    this.#isClosing = true
+    for (const { lease } of this.#waiting) lease?.[Symbol.dispose]()
+    this.#waiting = []
+    this.#reader.end()
+    machine.clearTimeout(this.#strangerLimit)
+    machine.clearTimeout(this.#messageLimit)
   }
 
   /** Stops the work of a client that has gone. */
   #abandon(): void {
-    this.#isClosing = true
-    this.#waiting = []
-    machine.clearTimeout(this.#strangerLimit)
+    this.#forget()
     this.#client.hasGone = true
     this.#service.operations.abandon(this.#client.connectionId)
+    this.#service.cursors.closeOfClient(this.#client)
+    this.#client.transaction?.expectEnd()
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { MayflyError } from '../base/error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { holding } from '../base/memory-account.ts'
 import { bsonType } from '../document/bson/types.ts'
 import { type Access, authorize } from './access/authorize.ts'
 import { CommandError } from './answers/command-error.ts'
@@ -62,7 +63,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
     args = readArguments(request)
     // A key that was taken away ends the rights of those who logged in with it.
     if (service.keys.all !== client.keysSeen) checkKey(service, client)
-    const admitted = admit(client, request, args)
+    const admitted = admit(service, client, request, args)
     let answer: MaybePromise<Fields>
     if (client.named === undefined) {
       // The account, and whoever has not logged in, has no roles to look at.
@@ -80,6 +81,31 @@ export function dispatch(service: MongoService, client: Client, request: Request
   }
 }
 
+/** Commands that continue, end or show what has begun. They run also when there is no room for new work. */
+const goesOnWithOldWork: ReadonlySet<string> = new Set([
+  'getMore',
+  'killCursors',
+  'commitTransaction',
+  'abortTransaction',
+  'endSessions',
+  'killSessions',
+  'killAllSessions',
+  'killOp',
+  'currentOp',
+  'serverStatus',
+])
+
+/** Commands that read documents page by page. Those that open cursors count on the lease of the cursor. */
+const searches: ReadonlySet<string> = new Set([
+  'count',
+  'distinct',
+  'update',
+  'delete',
+  'findAndModify',
+  'findandmodify',
+  'explain',
+])
+
 function start(call: CommandCall): MaybePromise<Fields> {
   return call.service.failPoints.isAnyOn ? runWithFailPoints(call) : run(call)
 }
@@ -91,9 +117,16 @@ function run(call: CommandCall): MaybePromise<Fields> {
 }
 
 function runNow(call: CommandCall): MaybePromise<Fields> {
-  if (!call.isInTransaction) return call.command.run(call)
-  enterTransaction(call)
-  return runStatement(call)
+  if (call.isInTransaction) {
+    enterTransaction(call)
+    return runStatement(call)
+  }
+  return searches.has(call.command.name) ? runOnLease(call) : call.command.run(call)
+}
+
+async function runOnLease(call: CommandCall): Promise<Fields> {
+  using lease = call.client.share.hold('work')
+  return await holding(lease, () => call.command.run(call))
 }
 
 /** A statement that fails ends its transaction. */
@@ -140,7 +173,7 @@ interface Admitted {
   readonly readConcern: string | undefined
 }
 
-function admit(client: Client, request: Request, args: Arguments): Admitted {
+function admit(service: MongoService, client: Client, request: Request, args: Arguments): Admitted {
   const command = findCommand(args.name)
   if (command === undefined) {
     throw new CommandError('CommandNotFound', `no such command: '${args.name}'`)
@@ -153,6 +186,7 @@ function admit(client: Client, request: Request, args: Arguments): Admitted {
   if (command.isForAdmin === true && database !== 'admin') {
     throw new CommandError('Unauthorized', `${args.name} may only be run against the admin database.`)
   }
+  if (client.isLoggedIn && command.isPublic !== true && !goesOnWithOldWork.has(args.name)) service.memory.checkRoom()
   checkFields(command, args, request.sequences)
   const readConcern = readConcernOf(args)
   checkStableApi(command, args)

@@ -46,9 +46,13 @@ export interface MongoDoor {
 }
 
 export function mongoDoor(service: MongoService, newConnectionId: () => number): MongoDoor {
+  /** All explorers together. */
+  const share = service.memory.share()
+
   async function run(database: string, command: BsonDocument, signal?: AbortSignal) {
     signal?.throwIfAborted()
     const client = new Client({
+      shares: { stranger: share, own: share },
       connectionId: newConnectionId(),
       serverAddress: 'explorer',
       clientAddress: 'explorer',

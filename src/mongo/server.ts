@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import type { AccountKeys } from '../base/account-keys.ts'
 import { type Clock, machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { MemoryAccount } from '../base/memory-account.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ImportEdge } from '../engine/import-writer.ts'
 import type { Namespace } from '../mql/stages/namespace.ts'
@@ -40,6 +41,7 @@ export interface MongoOptions {
   readonly engine: Engine
   readonly clock: Clock
   readonly log: Logger
+  readonly memory: MemoryAccount
   readonly keys: AccountKeys
   readonly version: string
   readonly settings: MongoSettings
@@ -77,6 +79,7 @@ export class MongoServer {
     // Idle cursors and sessions must go even when no new client comes.
     this.#housekeeping = machine.setInterval(() => {
       this.#service.cursors.closeIdle()
+      this.#service.cursors.closeLeft()
       this.#service.sessions.forgetOld()
     }, mongoHousekeepingMs)
     this.#housekeeping.unref()
@@ -99,14 +102,19 @@ export class MongoServer {
     return mongoDoor(this.#service, () => ++this.#lastConnectionId)
   }
 
-  /** `stream` is the socket, or the decrypted stream of it. */
-  serve(stream: Duplex, socket: Socket): Connection {
+  /**
+   * `stream` is the socket, or the decrypted stream of it. `onUnread` is called when the client does not read
+   * as fast as it is answered.
+   */
+  serve(stream: Duplex, socket: Socket, onUnread: () => void): Connection {
+    const { memory } = this.#service
     const client = new Client({
+      shares: { stranger: memory.strangers, own: memory.share() },
       connectionId: ++this.#lastConnectionId,
       serverAddress: addressOf(socket.localAddress, socket.localPort),
       clientAddress: addressOf(socket.remoteAddress, socket.remotePort),
     })
-    const connection = new Connection(this.#service, stream, client, this.#outbox)
+    const connection = new Connection(this.#service, stream, client, { outbox: this.#outbox, onUnread })
     this.#connections.add(connection)
     stream.once('close', () => this.#connections.delete(connection))
     return connection

@@ -4,9 +4,10 @@ import { wellKnownKey } from '../base/account-keys.ts'
 import { MayflyError } from '../base/error.ts'
 import type { HostNames } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
+import { KiB, MiB } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
-import { andThen } from '../base/maybe-promise.ts'
-import type { MemoryAccount } from '../base/memory-account.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { holding, type MemoryAccount, type MemoryLease, type MemoryShare } from '../base/memory-account.ts'
 import { ScriptRunner } from '../scripts/script-runner.ts'
 import { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
 import { Authorizer } from './access/authorize.ts'
@@ -46,9 +47,9 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
   const authorizer = new Authorizer(keys)
   const service: Service = { engine, keys, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
 
-  function succeed(reply: Reply, activityId: string, response: NosqlResponse): void {
+  function succeed(http: HttpHead, reply: Reply, activityId: string, response: NosqlResponse): void {
+    send(reply, activityId, response, bytes => holdAnswer(http, bytes))
     onAnswer(response.status, response.chargeRu)
-    send(reply, activityId, response)
   }
 
   function fail(
@@ -100,7 +101,11 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
     const text = isBinaryJson(body) ? binaryJsonToText(body) : body
     const request: NosqlRequest = { service, headers, origin, caller, path, body: text, grant }
     const handler = findHandler(http.method, path)
-    return grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
+    const run = () =>
+      grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
+    if (isLight(http, path, body)) return run()
+    if (http.method === 'GET') checkRoomForPage(http.share)
+    return onLease(http.share, body, run)
   }
 
   function answer(http: HttpHead, reply: Reply, body: Buffer | (() => Promise<Buffer>)): void {
@@ -115,12 +120,11 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
           : execute(http, address, grant, body)
       })
       if (response instanceof Promise) {
-        response.then(
-          made => succeed(reply, activityId, made),
-          error => fail(http, reply, activityId, error),
-        )
+        response
+          .then(made => succeed(http, reply, activityId, made))
+          .catch(error => fail(http, reply, activityId, error))
       } else {
-        succeed(reply, activityId, response)
+        succeed(http, reply, activityId, response)
       }
     } catch (error) {
       fail(http, reply, activityId, error)
@@ -141,6 +145,49 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
       await service.functions[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Of a page of a feed, when there is little memory left. */
+const pageBytesExpected = 1 * MiB
+
+/** Bodies from this size on are counted. */
+const largeBodyBytes = 16 * KiB
+
+/** Whether a request holds nothing worth counting: it names one resource, or brings one small item. */
+function isLight({ method, headers }: HttpHead, path: readonly string[], body: Buffer): boolean {
+  if (body.length >= largeBodyBytes) return false
+  return method === 'GET' ? path.length % 2 === 0 : path.at(-1) === 'docs' && !isQuery({ headers })
+}
+
+/** How large a page will be is not known. One that finds no room at the end would be made for nothing. */
+function checkRoomForPage(share: MemoryShare): void {
+  const refusal = share.refusal(pageBytesExpected)
+  if (refusal !== undefined) throw refusal
+}
+
+/** Does work whose body and rows are counted until it is done. */
+function onLease<T>(share: MemoryShare, body: Buffer, work: () => MaybePromise<T>): MaybePromise<T> {
+  const lease = share.hold('work')
+  const end = () => lease[Symbol.dispose]()
+  try {
+    // The body, and what is read from it.
+    lease.add(2 * body.length)
+    const result = holding(lease, work)
+    if (result instanceof Promise) return result.finally(end)
+    end()
+    return result
+  } catch (error) {
+    end()
+    throw error
+  }
+}
+
+/** What was written is answered in any case. A page that finds no room can be asked for again. */
+function holdAnswer({ method, headers, share }: HttpHead, bytes: number): MemoryLease {
+  const lease = share.hold('answers')
+  if (method === 'GET' || isQuery({ headers })) lease.add(bytes)
+  else lease.force(bytes)
+  return lease
 }
 
 /** Permissions contain tokens that may write, so a read-only key does not see them, as in the service. */

@@ -4,6 +4,7 @@
  */
 
 import { MiB } from '../base/limits.ts'
+import { leaseHere } from '../base/memory-account.ts'
 import type { Body } from '../document/body.ts'
 import { isExpiryOn } from '../store/policy.ts'
 import type { ContainerReader } from '../store/reading.ts'
@@ -69,10 +70,16 @@ export async function collectRows(
       for (const [name, value] of Object.entries(page.statistics)) statistics[name as keyof PageStatistics] += value
       hasLostOrder = page.hasLostOrder === true
       signal.throwIfAborted()
-      if (rows.length > 0 && !hasLostOrder) yield { rows: rows as readonly Uint8Array[], origins }
+      if (rows.length > 0 && !hasLostOrder) {
+        // Until they are worked through.
+        using lease = leaseHere('work')
+        lease?.add(page.statistics.bytesOut)
+        yield { rows: rows as readonly Uint8Array[], origins }
+      }
       position = page.next
     } while (position !== undefined && !hasLostOrder)
   }
+  using held = leaseHere('work')
   const pieces: PackedRows[] = []
   let rows: Body[] = []
   let marks: number[] = []
@@ -85,7 +92,9 @@ export async function collectRows(
   }
   let bytesInAll = 0
   for await (const batch of collector.run(found(), { container: isTraced ? container : undefined, signal })) {
+    const bytesBefore = bytesInAll
     for (const { row, marks: some = [] } of batch) bytesInAll += row.length + 8 * some.length
+    held?.add(bytesInAll - bytesBefore)
     if (bytesInAll > collectedBytesMax) {
       return { pieces: [], statistics, hasLostOrder, untraced: noLives, isTooLarge: true }
     }

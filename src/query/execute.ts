@@ -9,6 +9,7 @@
 
 import { machine } from '../base/clock.ts'
 import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
+import { leaseHere, type MemoryLease } from '../base/memory-account.ts'
 import { WorkTooLong } from '../base/work.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
@@ -77,10 +78,15 @@ export interface PageStatistics {
   readonly elapsedMs: number
 }
 
+/** What the page holds while it is made is counted on a lease of its own, if anybody counts. */
 export async function executePage(request: PageRequest): Promise<Page> {
-  const page = new PageUnderWay(request)
-  return request.program.order === 'source' ? page.inSourceOrder() : page.inSortKeyOrder()
+  using lease = leaseHere('work')
+  const page = new PageUnderWay(request, lease)
+  return await (request.program.order === 'source' ? page.inSourceOrder() : page.inSortKeyOrder())
 }
+
+/** What a row takes that is no bytes but a value of the query language, in bytes of its item. */
+const valueFactor = 3
 
 class PageUnderWay {
   readonly #request: PageRequest
@@ -97,8 +103,12 @@ class PageUnderWay {
   #bytesRead = 0
   #version = 0
 
-  constructor(request: PageRequest) {
+  readonly #lease: MemoryLease | undefined
+  #batchBytes = 0
+
+  constructor(request: PageRequest, lease: MemoryLease | undefined) {
     this.#request = request
+    this.#lease = lease
   }
 
   async inSourceOrder(): Promise<Page> {
@@ -161,8 +171,8 @@ class PageUnderWay {
     // One row more than the page holds tells whether there is another page. With identities, rows of earlier
     // pages must be kept to recognize their duplicates.
     const isRemembering = program.distinct === 'identity'
-    const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct)
-    const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct)
+    const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct, this.#lease)
+    const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct, this.#lease)
     let bytesOfItem = 0
     let originOfItem: RowOrigin | undefined
     let added = 0
@@ -170,7 +180,8 @@ class PageUnderWay {
       const side = boundary === undefined || isRemembering ? 1 : boundary.compare(sortKey!)
       if (side < 0) return true
       const rows = side === 0 ? undecided : top
-      rows.add(sortKey!, value, bytesOfItem + sortKey!.length, originOfItem)
+      const bytes = value instanceof Uint8Array ? bytesOfItem : valueFactor * bytesOfItem
+      rows.add(sortKey!, value, bytes + sortKey!.length, originOfItem)
       if (rows === top) added++
       return true
     }
@@ -250,12 +261,18 @@ class PageUnderWay {
     const row = isItem ? body : value instanceof Uint8Array ? value : JSON.stringify(value)
     this.#rows.push(row)
     this.#bytesOut += row.length
+    this.#lease?.add(row.length)
   }
 
   #note({ version, items }: SourceBatch): void {
     this.#version = version
     this.#itemsRead += items.length
-    for (const item of items) this.#bytesRead += item.body.length
+    const before = this.#batchBytes
+    this.#batchBytes = 0
+    for (const item of items) this.#batchBytes += item.body.length
+    this.#bytesRead += this.#batchBytes
+    this.#lease?.release(before)
+    this.#lease?.add(this.#batchBytes)
   }
 
   #isSliceOver(): boolean {

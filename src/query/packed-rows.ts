@@ -3,6 +3,7 @@
  * thousands of small pieces would take milliseconds.
  */
 
+import { largeBuffer } from '../base/large-buffer.ts'
 import type { Body } from '../document/body.ts'
 import type { PageStatistics } from './execute.ts'
 import type { EarliestLives } from './row-origins.ts'
@@ -39,7 +40,7 @@ export function packRows(rows: readonly Body[], marks?: ArrayLike<number>): Pack
     end += row.length
     ends[at] = end
   }
-  const bytes = new Uint8Array(end)
+  const bytes = largeBuffer(end)
   for (const [at, row] of rows.entries()) bytes.set(row, at === 0 ? 0 : ends[at - 1]!)
   return { bytes, ends, marks: marks && Float64Array.from(marks) }
 }

@@ -2,6 +2,7 @@
 
 import { RequestError } from '../base/error.ts'
 import { queryMemoryBytesMax } from '../base/limits.ts'
+import type { MemoryLease } from '../base/memory-account.ts'
 import { spend } from '../base/work.ts'
 import type { Program } from './program.ts'
 import type { RowOrigin } from './row-origins.ts'
@@ -19,12 +20,15 @@ export interface KeyedRow {
 export class TopRows {
   readonly #rowsMax: number
   readonly #distinct: Program['distinct']
+  readonly #lease: MemoryLease | undefined
   #rows: KeyedRow[] = []
   #arrivals = 0
   #bytes = 0
   #cutAt = 64
 
-  constructor(rowsMax: number, distinct: Program['distinct']) {
+  /** The rows that are kept are counted on the lease. */
+  constructor(rowsMax: number, distinct: Program['distinct'], lease?: MemoryLease) {
+    this.#lease = lease
     this.#rowsMax = rowsMax
     this.#distinct = distinct
   }
@@ -32,6 +36,7 @@ export class TopRows {
   add(sortKey: Uint8Array, value: unknown, bytes: number, origin?: RowOrigin): void {
     this.#rows.push({ sortKey, value, bytes, arrival: this.#arrivals++, origin })
     this.#bytes += bytes
+    this.#lease?.add(bytes)
     if (this.#rows.length >= this.#cutAt || this.#bytes > queryMemoryBytesMax) this.#settle()
   }
 
@@ -50,7 +55,9 @@ export class TopRows {
     this.#rows = this.#withoutDuplicates(sorted).slice(0, this.#rowsMax)
     // Cutting at twice the size sorts each row only a few times, without a heap.
     this.#cutAt = 2 * this.#rows.length + 64
+    const before = this.#bytes
     this.#bytes = this.#rows.reduce((sum, { bytes }) => sum + bytes, 0)
+    this.#lease?.release(before - this.#bytes)
     if (this.#bytes > queryMemoryBytesMax) {
       throw new RequestError(
         'malformed',

@@ -12,6 +12,7 @@ import type { Logger } from '../base/log.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
 import { readCopies } from './sockets/shared-read-buffer.ts'
+import { watchSlowReader } from './sockets/slow-reader.ts'
 import type { Certificate } from './tls/certificate.ts'
 
 export interface MongoListenerOptions {
@@ -70,14 +71,14 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     socket.unshift(first)
     const server = await serverWhenLoaded()
     if (!isTls) {
-      server.serve(socket, socket)
+      server.serve(socket, socket, () => watchSlowReader(socket))
       socket.resume()
       return
     }
     const decrypted = (await secure())(socket)
     decrypted.on('error', () => socket.destroy())
     decrypted.on('close', () => socket.destroy())
-    server.serve(decrypted, socket)
+    server.serve(decrypted, socket, () => watchSlowReader(decrypted))
   }
 
   const gate = createServer({ noDelay: true }, socket => {

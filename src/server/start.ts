@@ -108,7 +108,7 @@ export async function startServer(
   const { rateLimit, partitions, strict, host } = config
   const keys = new AccountKeys(config.keys)
   const hostNames = new HostNames(host, config.allowedHosts)
-  const memory = new MemoryAccount(config.memoryBudgetBytes)
+  const memory = MemoryAccount.ofBudget(config.memoryBudgetBytes)
   const engine = new Engine({
     store,
     rateLimit,
@@ -162,6 +162,7 @@ export async function startServer(
   }
   const imports = importSide({ engine, strict, mongo: () => loadMongo() })
   const admin = adminHandler({
+    memory,
     engine,
     mongoSettings,
     documentKey: async (...named) =>
@@ -190,6 +191,7 @@ export async function startServer(
       engine,
       clock,
       log,
+      memory,
       keys,
       version,
       settings: mongoSettings,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type Document, deserialize, serialize } from 'bson'
 import { toEpochSeconds } from '../../src/base/clock.ts'
+import { MemoryAccount } from '../../src/base/memory-account.ts'
 import { equalValues } from '../../src/document/bson/compare.ts'
 import { validateDocument } from '../../src/document/bson/validate.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../src/document/bson/value.ts'
@@ -70,12 +71,14 @@ const messages = [
   message(2012, Buffer.concat([Buffer.from([0xdd, 7, 0, 0, 20, 0, 0, 0, 2]), Buffer.from('789c636060606400', 'hex')])),
 ]
 
+const share = new MemoryAccount(1e9).share()
+
 /** In chunks of any size the same messages come out; each is parsed as far as it goes. */
 async function frames(input: Buffer): Promise<void> {
   const whole: Buffer[] = []
   const parts: Buffer[] = []
-  const error = caught(() => new FrameReader(found => whole.push(found), 1_000_000).push(input))
-  const reader = new FrameReader(found => parts.push(found), 1_000_000)
+  const error = caught(() => readerInto(whole).push(input))
+  const reader = readerInto(parts)
   const step = 1 + (input.length % 7)
   const partError = caught(() => {
     for (let at = 0; at < input.length; at += step) reader.push(input.subarray(at, at + step))
@@ -90,6 +93,11 @@ async function frames(input: Buffer): Promise<void> {
     else if (opcode === 2012) await unpack(found, 100_000)
   }
   if (error !== undefined) throw error
+}
+
+function readerInto(found: Buffer[]): FrameReader {
+  const hold = () => share.hold('bodies')
+  return new FrameReader({ onMessage: message => found.push(message), hold, bytesMax: 1_000_000 })
 }
 
 function caught(work: () => void): Error | undefined {

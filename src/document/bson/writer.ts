@@ -1,6 +1,7 @@
 /** Writes BSON: values, fields, and copies of parts of other documents. */
 
 import { RequestError } from '../../base/error.ts'
+import { largeBuffer } from '../../base/large-buffer.ts'
 import { MiB } from '../../base/limits.ts'
 import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
@@ -118,7 +119,7 @@ export class BsonWriter {
     if (needed <= this.#buffer.length) return
     // A value that an expression builds from shared parts can be astronomical.
     if (needed > bsonWriteBytesMax) throw new RequestError('too_large', 'A value is too large to be written.')
-    const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#buffer.length))
+    const grown = largeBuffer(Math.max(needed, 2 * this.#buffer.length))
     this.#buffer.copy(grown, 0, 0, this.#end)
     this.#buffer = grown
   }

@@ -64,17 +64,18 @@ function collect(req: IncomingMessage, memory: MemoryAccount, bytesMax: number):
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
+    const lease = memory.shareOf(req.socket).hold('bodies')
     const end = (settle: () => void) => {
       machine.clearTimeout(deadline)
-      memory.giveBack(bytes)
+      lease[Symbol.dispose]()
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
       settle()
     }
     const onData = (chunk: Buffer) => {
       bytes += chunk.length
-      memory.take(chunk.length)
-      chunks.push(chunk)
-      if (bytes > bytesMax) end(() => reject(tooLarge()))
+      const refusal = bytes > bytesMax ? tooLarge() : lease.tryAdd(chunk.length)
+      if (refusal !== undefined) end(() => reject(refusal))
+      else chunks.push(chunk)
     }
     const onEnd = () => end(() => resolve(Buffer.concat(chunks)))
     const onClose = () => end(() => reject(new RequestError('malformed', 'The body did not arrive whole.')))

@@ -18,6 +18,7 @@ const statuses = {
   position_gone: 410,
   precondition_failed: 412,
   too_large: 413,
+  over_memory: 413,
   throttled: 429,
   internal: 500,
   unavailable: 503,

@@ -94,6 +94,7 @@ export const errorCodes = {
   ChangeStreamFatalError: 280,
   ChangeStreamHistoryLost: 286,
   QueryExceededMemoryLimitNoDiskUseAllowed: 292,
+  TransactionTooLargeForCache: 388,
   BSONObjectTooLarge: 10334,
   DuplicateKey: 11000,
   InterruptedAtShutdown: 11600,

@@ -14,6 +14,7 @@ export const errorMap = {
   syntax: 'FailedToParse',
   unsupported: 'NotImplemented',
   too_large: 'BSONObjectTooLarge',
+  over_memory: 'QueryExceededMemoryLimitNoDiskUseAllowed',
   not_found: 'NamespaceNotFound',
   namespace_not_found: 'NamespaceNotFound',
   already_exists: 'NamespaceExists',

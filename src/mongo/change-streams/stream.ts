@@ -10,6 +10,7 @@
 
 import { type EpochSeconds, machine, toEpochSeconds } from '../../base/clock.ts'
 import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'
+import { heldHere } from '../../base/memory-account.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
@@ -231,6 +232,7 @@ class ChangeStream implements CursorSource {
       count++
       bytes += length
     }
+    heldHere()?.release(bytes)
     return this.#waiting.splice(0, count)
   }
 
@@ -270,6 +272,8 @@ class ChangeStream implements CursorSource {
         this.#isAtEnd = isEnd && !isFull
       }
       if (events.length > 0) this.#waiting = await this.#results(events)
+      const lease = heldHere()
+      lease?.set(this.#waiting.reduce((sum, { length }) => sum + length, 0))
       by.operation.check()
     } while (this.#waiting.length === 0 && !this.#isAtEnd && !this.#isOver)
   }

@@ -1,5 +1,6 @@
 /** getMore and killCursors. */
 
+import { holding } from '../../base/memory-account.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { notAuthorized } from '../access/authorize.ts'
 import { cluster } from '../access/privilege.ts'
@@ -11,7 +12,7 @@ import type { Cursor } from '../service/cursors.ts'
 import { mongoBatchBytesMax } from '../service/cursors.ts'
 
 async function getMore(call: CommandCall): Promise<Fields> {
-  const { service, args, operation } = call
+  const { service, args, client, operation } = call
   const batchSize = args.count('batchSize')
   if (batchSize === 0) throw new CommandError('BadValue', 'Batch size for getMore must be positive, but received: 0')
   const cursor = requireCursor(call)
@@ -19,15 +20,17 @@ async function getMore(call: CommandCall): Promise<Fields> {
     throw new CommandError(12051, `cursor id ${cursor.id} is already in use`)
   }
   cursor.operation = operation
+  cursor.client = client
   operation.isOnStream = cursor.source.isChangeStream === true
   try {
     if (service.failPoints.isAnyOn) service.failPoints.onGetMore(call, cursor.isTimeLimited)
-    const { documents, isEnd, resumeToken } = await cursor.source.next({
+    const request = {
       documentsMax: batchSize ?? Number.POSITIVE_INFINITY,
       bytesMax: mongoBatchBytesMax,
       by: call,
       waitMs: args.count('maxTimeMS'),
-    })
+    }
+    const { documents, isEnd, resumeToken } = await holding(cursor.lease, () => cursor.source.next(request))
     operation.check()
     if (isEnd || operation.isAbandoned) service.cursors.close(cursor)
     const isOpen = service.cursors.find(cursor.id) !== undefined

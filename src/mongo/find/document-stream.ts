@@ -3,6 +3,7 @@
  */
 
 import { pageBytesMax } from '../../base/limits.ts'
+import { leaseHere } from '../../base/memory-account.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
@@ -45,6 +46,9 @@ export async function* documentStream(
     const origins = batch.origins ?? []
     if (batch.documents.length === 0) continue
     if (!watched.isTraced) watched.addUntraced(earliestIn(origins))
+    // Until they are worked through.
+    using lease = leaseHere('work')
+    lease?.add(batch.documents.reduce((sum, { length }) => sum + length, 0))
     yield batch.documents.map((bytes, at) =>
       BsonDocument.view(bytes, 0, watched.isTraced ? documentOrigin(number, origins, at) : undefined),
     )

@@ -1,5 +1,6 @@
 /** Documents that a cursor holds between two batches. One that is dead when a batch is made is left out. */
 
+import { heldHere } from '../../base/memory-account.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { documentOrigin, type RowOrigins } from '../../query/row-origins.ts'
 import type { Collection } from '../collections/collections.ts'
@@ -15,11 +16,17 @@ interface BatchLimits {
   readonly bytesMax: number
 }
 
+/** What a held document takes besides its bytes. */
+const heldBytes = 100
+
 /** Documents that are judged at a time. */
 const judgedMax = 1000
 
 export class HeldDocuments {
   readonly #lives: WatchedLives
+  /** Of the cursor. */
+  readonly #lease = heldHere()
+  #bytes = 0
   #documents: readonly Uint8Array[] = []
   #origins: RowOrigins = []
   #at = 0
@@ -33,6 +40,10 @@ export class HeldDocuments {
   }
 
   fill({ documents, origins }: { readonly documents: readonly Uint8Array[]; readonly origins: RowOrigins }): void {
+    const before = this.#bytes
+    this.#bytes = documents.reduce((sum, { length }) => sum + length + heldBytes, 0)
+    this.#lease?.release(before)
+    this.#lease?.add(this.#bytes)
     this.#documents = documents
     this.#origins = origins
     this.#at = 0

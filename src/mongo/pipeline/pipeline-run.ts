@@ -1,5 +1,6 @@
 /** Runs a pipeline: its beginning as a find, the rest as a stream, its results as a cursor. */
 
+import { heldHere } from '../../base/memory-account.ts'
 import { WorkTooLong } from '../../base/work.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, int32 } from '../../document/bson/value.ts'
@@ -199,7 +200,13 @@ async function* collectedStream(
   }
   const watched = lives.watch(collection)
   if (collected.untraced !== undefined) watched.addUntraced(collected.untraced)
-  for (const piece of collected.pieces) yield markedDocuments(piece, collection.container.number)
+  const lease = heldHere()
+  const bytesOf = ({ bytes, marks }: PackedRows) => bytes.length + 8 * (marks?.length ?? 0)
+  for (const piece of collected.pieces) lease?.add(bytesOf(piece))
+  for (const piece of collected.pieces) {
+    yield markedDocuments(piece, collection.container.number)
+    lease?.release(bytesOf(piece))
+  }
 }
 
 function markedDocuments(piece: PackedRows, container: number): BsonDocument[] {
@@ -223,6 +230,7 @@ function streamSource(
 ): CursorSource {
   const iterator = results[Symbol.asyncIterator]()
   let rest: DocumentBatch = []
+  let restBytes = 0
   let isEnd = false
 
   /** Takes results of the rest, as far as they fit. Returns whether the batch is full. */
@@ -247,6 +255,9 @@ function streamSource(
       const { documentsMax, by } = request
       appetite.by = by
       appetite.documents = documentsMax
+      const lease = heldHere()
+      lease?.release(restBytes)
+      restBytes = 0
       for (;;) {
         const batch: BsonDocument[] = []
         const bytes = { taken: 0 }
@@ -258,7 +269,10 @@ function streamSource(
         }
         const living = await lives.living(batch)
         const isOver = isEnd && rest.length === 0
-        if (living.length > 0 || isOver) return { documents: living.map(documentBytes), isEnd: isOver }
+        if (living.length === 0 && !isOver) continue
+        restBytes = rest.reduce((sum, document) => sum + documentBytes(document).length, 0)
+        lease?.force(restBytes)
+        return { documents: living.map(documentBytes), isEnd: isOver }
       }
     },
   }

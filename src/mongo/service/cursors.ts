@@ -9,13 +9,15 @@
 import { randomBytes } from 'node:crypto'
 import { machine } from '../../base/clock.ts'
 import { MiB } from '../../base/limits.ts'
-import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { holding, type MemoryLease } from '../../base/memory-account.ts'
 import type { BsonDocument, TimestampValue } from '../../document/bson/value.ts'
 import type { RowOrigins } from '../../query/row-origins.ts'
 import type { Access } from '../access/authorize.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
 import { apiParameters } from '../requests/stable-api.ts'
+import type { Client } from '../session/client.ts'
 import type { KillReason, Operation } from './operations.ts'
 
 /**
@@ -23,6 +25,9 @@ import type { KillReason, Operation } from './operations.ts'
  */
 const mongoCursorIdleMsMax = 10 * 60 * 1000
 const mongoCursorsMax = 10_000
+
+/** The same for cursors that hold documents and whose client has closed its connection. */
+const mongoCursorLeftMsMax = 60_000
 
 /** The default size of the first batch, and the bytes of any batch. */
 const mongoFirstBatchDefault = 101
@@ -86,11 +91,22 @@ export class Cursor {
   /** The user that opened it, and what that needed. Undefined: the account. */
   readonly access: Access | undefined
   usedMs = machine.monotonicMs()
+  /** What its source holds between two batches. */
+  readonly lease: MemoryLease
+  /** Who used it last. */
+  client: Client
   /** The command that is fetching now. */
   operation: Operation | undefined
 
-  constructor(id: bigint, source: CursorSource, settings: CursorSettings, by: Fetching) {
+  constructor(
+    id: bigint,
+    source: CursorSource,
+    settings: CursorSettings & { readonly by: Fetching; readonly lease: MemoryLease },
+  ) {
+    const { by, lease } = settings
     this.id = id
+    this.lease = lease
+    this.client = by.operation.client
     this.api = apiParameters(by.operation.args)
     this.source = source
     this.settings = settings
@@ -114,8 +130,10 @@ export class CursorRegistry {
     return { opened: this.#opened, timedOut: this.#timedOut }
   }
 
-  open(source: CursorSource, settings: CursorSettings & { readonly by: Fetching }): Cursor {
-    const { by } = settings
+  open(
+    source: CursorSource,
+    settings: CursorSettings & { readonly by: Fetching; readonly lease: MemoryLease },
+  ): Cursor {
     this.closeIdle()
     if (this.#cursors.size >= mongoCursorsMax) {
       throw new CommandError('OperationFailed', `There are ${mongoCursorsMax} open cursors; close some`)
@@ -124,7 +142,7 @@ export class CursorRegistry {
     do {
       id = randomBytes(8).readBigInt64LE() & 0x7fff_ffff_ffff_ffffn
     } while (id === 0n || this.#cursors.has(id))
-    const cursor = new Cursor(id, source, settings, by)
+    const cursor = new Cursor(id, source, settings)
     this.#cursors.set(id, cursor)
     this.#opened++
     return cursor
@@ -144,7 +162,24 @@ export class CursorRegistry {
   /** A command that is fetching from it fails with the reason. */
   close(cursor: Cursor, reason: KillReason = 'CursorKilled'): boolean {
     cursor.operation?.kill(reason)
+    cursor.lease[Symbol.dispose]()
     return this.#cursors.delete(cursor.id)
+  }
+
+  /** Nobody can find a cursor without a session once the connection that opened it is closed. */
+  closeOfClient(client: Client): void {
+    for (const cursor of this.#cursors.values()) {
+      if (cursor.client === client && cursor.settings.session === undefined) this.close(cursor)
+    }
+  }
+
+  /** A client that has gone may come back on another connection, but not with much in our memory. */
+  closeLeft(): void {
+    const before = machine.monotonicMs() - mongoCursorLeftMsMax
+    for (const cursor of this.#cursors.values()) {
+      if (cursor.usedMs > before) return
+      if (cursor.client.hasGone && cursor.lease.bytes > 0 && cursor.operation === undefined) this.close(cursor)
+    }
   }
 
   closeOfSession(session: string): void {
@@ -183,13 +218,15 @@ export function openCursor(
   request: FirstBatchRequest,
 ): MaybePromise<Fields> {
   const { batchSize = mongoFirstBatchDefault, isSingleBatch, by, namespace } = request
-  const first: MaybePromise<CursorBatch> =
+  const lease = by.operation.client.share.hold('cursors')
+  const first = (): MaybePromise<CursorBatch> =>
     batchSize === 0 && !isSingleBatch
       ? { documents: [], isEnd: false, ...(source.resumeToken && { resumeToken: source.resumeToken }) }
       : source.next({ documentsMax: batchSize, bytesMax: mongoBatchBytesMax, by, waitMs: 0 })
-  return andThen(first, ({ documents, isEnd, resumeToken }) => {
+  const answer = ({ documents, isEnd, resumeToken }: CursorBatch): Fields => {
     const isOver = isEnd || isSingleBatch
-    const cursor = isOver || by.operation.isAbandoned ? undefined : cursors.open(source, request)
+    const cursor = isOver || by.operation.isAbandoned ? undefined : cursors.open(source, { ...request, lease })
+    if (cursor === undefined) lease[Symbol.dispose]()
     return {
       cursor: {
         firstBatch: new Documents(documents),
@@ -199,7 +236,17 @@ export function openCursor(
         atClusterTime: by.snapshot?.time,
       },
     }
-  })
+  }
+  const fail = (error: unknown): never => {
+    lease[Symbol.dispose]()
+    throw error
+  }
+  try {
+    const batch = holding(lease, first)
+    return batch instanceof Promise ? batch.then(answer).catch(fail) : answer(batch)
+  } catch (error) {
+    return fail(error)
+  }
 }
 
 /** A source over a short list, in one batch if it fits. */

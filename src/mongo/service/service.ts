@@ -3,6 +3,7 @@
 import type { AccountKeys } from '../../base/account-keys.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { MemoryAccount } from '../../base/memory-account.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Users } from '../access/users.ts'
 import type { PastDocuments } from '../session/past-documents.ts'
@@ -31,6 +32,7 @@ export interface MongoService {
   readonly engine: Engine
   readonly clock: Clock
   readonly log: Logger
+  readonly memory: MemoryAccount
   readonly settings: MongoSettings
   readonly users: Users
   readonly keys: AccountKeys

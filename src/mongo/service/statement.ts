@@ -9,7 +9,6 @@ import type { TransactionOverlay } from '../session/overlay.ts'
 import type { ClientSession } from '../session/sessions.ts'
 import { Transaction } from '../session/transaction.ts'
 import type { Command, CommandCall } from './command.ts'
-import type { MongoService } from './service.ts'
 
 /**
  * The overlay of a collection in the call's transaction. It is created when the transaction first uses the
@@ -86,15 +85,18 @@ export function endsTransaction({ command }: Pick<CommandCall, 'command'>): bool
 }
 
 /** Begins a transaction, or finds the one that the command continues. */
-export function enterTransaction({ command, args, session, txnNumber, service, database }: CommandCall): void {
+export function enterTransaction(call: CommandCall): void {
+  const { command, args, session, txnNumber, client, database } = call
   if (!endsTransaction({ command })) checkStatement({ command, args, database })
   if (args.boolean('startTransaction') === true) {
-    startTransaction(service, session!, txnNumber!)
+    startTransaction(call, session!, txnNumber!)
     session!.transaction!.api = apiParameters(args)
+    client.transaction = session!.transaction
     return
   }
   if (!endsTransaction({ command })) goOn(session!, txnNumber!)
   const { transaction } = session!
+  client.transaction = transaction
   if (transaction?.number === txnNumber) requireSameApi(args, transaction!.api, "transaction's first command")
 }
 
@@ -118,7 +120,7 @@ export function notInTransaction(message: string): CommandError {
   return new CommandError('OperationNotSupportedInTransaction', message)
 }
 
-function startTransaction(service: MongoService, session: ClientSession, txnNumber: bigint): void {
+function startTransaction({ service, client }: CommandCall, session: ClientSession, txnNumber: bigint): void {
   if (txnNumber < session.txnNumber) {
     throw new CommandError(
       'TransactionTooOld',
@@ -131,7 +133,7 @@ function startTransaction(service: MongoService, session: ClientSession, txnNumb
   }
   session.transaction?.abort()
   session.txnNumber = txnNumber
-  session.transaction = new Transaction(txnNumber, service)
+  session.transaction = new Transaction(txnNumber, { ...service, lease: client.share.hold('transactions') })
 }
 
 function goOn(session: ClientSession, txnNumber: bigint): void {

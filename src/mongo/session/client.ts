@@ -1,8 +1,10 @@
 /** The client of a connection, as commands see it. */
 
 import type { AccountKey } from '../../base/account-keys.ts'
+import type { MemoryShare } from '../../base/memory-account.ts'
 import { type NamedUser, type UserName, userKey } from '../access/users.ts'
 import type { ScramConversation } from './scram.ts'
+import type { Transaction } from './transaction.ts'
 
 export interface RequestStatistics {
   readonly command: string
@@ -10,6 +12,10 @@ export interface RequestStatistics {
   readonly number: number
   readonly chargeRu: number
   readonly elapsedMs: number
+}
+
+type ClientDetails = Pick<Client, 'connectionId' | 'serverAddress' | 'clientAddress'> & {
+  readonly shares: { readonly stranger: MemoryShare; readonly own: MemoryShare }
 }
 
 export class Client {
@@ -35,10 +41,21 @@ export class Client {
   /** The cost of the last command on documents, for `getLastRequestStatistics`. */
   last: RequestStatistics | undefined
 
-  constructor(details: Pick<Client, 'connectionId' | 'serverAddress' | 'clientAddress'>) {
+  readonly #shares: { readonly stranger: MemoryShare; readonly own: MemoryShare }
+
+  /** The last transaction of which it ran a command. */
+  transaction: Transaction | undefined
+
+  constructor({ shares, ...details }: ClientDetails) {
+    this.#shares = shares
     this.connectionId = details.connectionId
     this.serverAddress = details.serverAddress
     this.clientAddress = details.clientAddress
+  }
+
+  /** What it may hold of the memory for requests: strangers have one share together. */
+  get share(): MemoryShare {
+    return this.isLoggedIn ? this.#shares.own : this.#shares.stranger
   }
 
   get isLoggedIn(): boolean {

@@ -3,8 +3,10 @@
  * nobody else sees, and for every reader of a snapshot what others have changed since.
  */
 
+import type { MemoryLease } from '../../base/memory-account.ts'
 import { itemId } from '../../document/bson/document-id.ts'
 import type { ItemKey } from '../../store/item.ts'
+import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
 import { nameOfKey, type PastDocument, type ReadSnapshot } from './past-documents.ts'
 
@@ -36,8 +38,11 @@ export class TransactionOverlay {
    */
   readonly snapshotVersion: number
   readonly #pending = new Map<string, Pending>()
+  /** Of the transaction. */
+  readonly #lease: MemoryLease | undefined
 
-  constructor(collection: Collection, snapshot: ReadSnapshot, snapshotVersion: number) {
+  constructor(collection: Collection, snapshot: ReadSnapshot, snapshotVersion: number, lease?: MemoryLease) {
+    this.#lease = lease
     this.collection = collection
     this.#snapshot = snapshot
     this.snapshotVersion = snapshotVersion
@@ -53,7 +58,12 @@ export class TransactionOverlay {
   }
 
   put(pending: Pending): void {
-    this.#pending.set(nameOfKey(pending.key), pending)
+    const name = nameOfKey(pending.key)
+    const grown = bytesOf(pending) - bytesOf(this.#pending.get(name))
+    const refusal = grown > 0 ? this.#lease?.tryAdd(grown) : this.#lease?.release(-grown)
+    if (refusal?.kind === 'over_memory') throw tooLarge()
+    if (refusal !== undefined) throw refusal
+    this.#pending.set(name, pending)
   }
 
   /** Returns a function that rolls these keys back to this point. */
@@ -61,6 +71,8 @@ export class TransactionOverlay {
     const before = keys.map(key => [nameOfKey(key), this.find(key)] as const)
     return () => {
       for (const [name, pending] of before) {
+        this.#lease?.force(bytesOf(pending))
+        this.#lease?.release(bytesOf(this.#pending.get(name)))
         if (pending === undefined) this.#pending.delete(name)
         else this.#pending.set(name, pending)
       }
@@ -93,4 +105,19 @@ export class TransactionOverlay {
   pending(): Pending[] {
     return [...this.#pending.values()]
   }
+}
+
+/** What a pending write takes besides the document: the key twice, and the objects. */
+const pendingBytes = 400
+
+function bytesOf(pending: Pending | undefined): number {
+  return pending === undefined ? 0 : pendingBytes + (pending.document?.length ?? 0)
+}
+
+/** MongoDB's code and words. */
+function tooLarge(): CommandError {
+  return new CommandError(
+    'TransactionTooLargeForCache',
+    'transaction is too large and will not fit in the storage engine cache',
+  )
 }

@@ -9,6 +9,7 @@
  */
 
 import { machine } from '../../base/clock.ts'
+import type { MemoryLease } from '../../base/memory-account.ts'
 import type { Collection } from '../collections/collections.ts'
 import type { PlannedCollection } from '../collections/planned-collection.ts'
 import { TransactionOverlay } from './overlay.ts'
@@ -17,6 +18,9 @@ import type { IntentHolder, WriteIntents } from './write-intents.ts'
 
 /** MongoDB's default for the length of a transaction. Until then others wait for it, and notes are kept. */
 const mongoTransactionMsMax = 60_000
+
+/** The same once the connection that used it is closed. */
+const mongoTransactionLeftMsMax = 15_000
 
 export class Transaction implements IntentHolder {
   readonly number: bigint
@@ -28,11 +32,19 @@ export class Transaction implements IntentHolder {
   api: string | undefined
   readonly #intents: WriteIntents<Transaction>
   readonly #overlays = new Map<number, TransactionOverlay>()
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout
   #state: 'active' | 'committed' | 'aborted' = 'active'
+  #isCommitting = false
   #resolveEnded: () => void = () => {}
 
-  constructor(number: bigint, { past, intents }: { past: PastDocuments; intents: WriteIntents<Transaction> }) {
+  /** What its writes take. */
+  readonly #lease: MemoryLease
+
+  constructor(
+    number: bigint,
+    { past, intents, lease }: { past: PastDocuments; intents: WriteIntents<Transaction>; lease: MemoryLease },
+  ) {
+    this.#lease = lease
     this.number = number
     this.snapshot = past.open()
     this.#intents = intents
@@ -55,7 +67,7 @@ export class Transaction implements IntentHolder {
   }
 
   begin(collection: Collection, snapshotVersion: number): TransactionOverlay {
-    const overlay = new TransactionOverlay(collection, this.snapshot, snapshotVersion)
+    const overlay = new TransactionOverlay(collection, this.snapshot, snapshotVersion, this.#lease)
     this.#overlays.set(collection.container.number, overlay)
     return overlay
   }
@@ -69,8 +81,16 @@ export class Transaction implements IntentHolder {
     return [...this.#overlays.values()]
   }
 
+  /** The connection that used it is closed. Its client may come back on another one, but soon. */
+  expectEnd(): void {
+    if (!this.isActive || this.#isCommitting) return
+    machine.clearTimeout(this.#timer)
+    this.#timer = machine.setTimeout(() => this.abort(), mongoTransactionLeftMsMax).unref()
+  }
+
   /** From now on only the commit decides how it ends. */
   beginCommit(): void {
+    this.#isCommitting = true
     machine.clearTimeout(this.#timer)
   }
 
@@ -89,6 +109,7 @@ export class Transaction implements IntentHolder {
     this.snapshot.close()
     this.#intents.release(this)
     this.#overlays.clear()
+    this.#lease[Symbol.dispose]()
     this.planned.clear()
     this.#resolveEnded()
   }

@@ -2,6 +2,7 @@
 
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
+import { largeBuffer } from '../../base/large-buffer.ts'
 import { KiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { FramingError, headerBytes } from './frame.ts'
@@ -61,27 +62,34 @@ export interface Unpacked {
   readonly compressor: Compressor
 }
 
-export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked> {
+/** What a compressed message says of its length. Throws if it says nothing, or too much. */
+export function unpackedBytes(packed: Buffer, bytesMax: number): number {
   if (packed.length < headerBytes + 9) throw new FramingError('a compressed message without its header')
+  const bytes = packed.readInt32LE(headerBytes + 4)
+  if (bytes < 0 || bytes > bytesMax - headerBytes) {
+    throw new FramingError(`a message of ${bytes} bytes when decompressed`)
+  }
+  return bytes
+}
+
+export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked> {
+  const uncompressedBytes = unpackedBytes(packed, bytesMax)
   const originalOpcode = packed.readInt32LE(headerBytes)
-  const uncompressedBytes = packed.readInt32LE(headerBytes + 4)
   const id = packed[headerBytes + 8]!
   const compressor = Object.values(compressors).find(candidate => candidate.id === id)
   if (compressor === undefined) throw new FramingError(`compressor ${id}`)
   if (originalOpcode === opCompressed) throw new FramingError('a compressed message within a compressed message')
-  if (uncompressedBytes < 0 || uncompressedBytes > bytesMax - headerBytes) {
-    throw new FramingError(`a message of ${uncompressedBytes} bytes when decompressed`)
-  }
   const refuse = (): never => {
     throw new FramingError('a compressed message that does not decompress to what it says')
   }
   const whole = (content: Buffer): Unpacked => {
     if (content.length !== uncompressedBytes) refuse()
-    const header = Buffer.allocUnsafe(headerBytes)
-    packed.copy(header, 0, 0, headerBytes)
-    header.writeInt32LE(headerBytes + uncompressedBytes, 0)
-    header.writeInt32LE(originalOpcode, 12)
-    return { message: Buffer.concat([header, content]), compressor }
+    const message = largeBuffer(headerBytes + uncompressedBytes)
+    packed.copy(message, 0, 0, headerBytes)
+    message.writeInt32LE(message.length, 0)
+    message.writeInt32LE(originalOpcode, 12)
+    content.copy(message, headerBytes)
+    return { message, compressor }
   }
   let content: MaybePromise<Buffer>
   try {

@@ -118,7 +118,7 @@ export const bucketAutoStage: CompileStage = (spec, { expressions }, name) => {
   return {
     name,
     async *run(input, run) {
-      const sorter = new Sorter(Number.POSITIVE_INFINITY)
+      using sorter = new Sorter(Number.POSITIVE_INFINITY)
       const context = new Context(run.slots)
       await forEachDocument(input, run.slice, document => {
         const value = key(context.at(document))

@@ -87,7 +87,7 @@ export const facetStage: CompileStage = (spec, compiler, name) => {
   return {
     name,
     async *run(input, run) {
-      const memory = new Memory(
+      using memory = new Memory(
         () =>
           new MongoError(
             4031700,

@@ -139,7 +139,7 @@ export function geoNearStage(spec: Value, compiler: StageCompiler, limit: number
   return {
     name: '$geoNear',
     async *run(input, { slice }) {
-      const sorter = new Sorter(limit ?? Number.POSITIVE_INFINITY)
+      using sorter = new Sorter(limit ?? Number.POSITIVE_INFINITY)
       await forEachDocument(input, slice, document => {
         const found = find(documentBytes(document))
         if (found === undefined || found.distance < condition.min || found.distance > condition.max) return

@@ -90,7 +90,7 @@ class Frontier {
 
 /** Breadth-first search. Each document is found once, at its smallest depth. */
 async function search(graph: Graph, startValue: Value | undefined, run: Run): Promise<BsonArray> {
-  const memory = new Memory(() => new MongoError(40099, '$graphLookup reached maximum memory consumption'))
+  using memory = new Memory(() => new MongoError(40099, '$graphLookup reached maximum memory consumption'))
   const visited = new Map<string, BsonDocument>()
   const searched = new Set<string>()
   const { collation } = graph

@@ -30,7 +30,7 @@ const groupBytes = 200
 
 const nothing = BsonDocument.of([])
 
-export class Groups {
+export class Groups implements Disposable {
   readonly #statements: readonly AccumulatorStatement[]
   readonly #groups = new Map<string, Group>()
   readonly #memory: Memory
@@ -42,6 +42,10 @@ export class Groups {
     this.#collation = collation
     this.#memory = new Memory(() => refuseGroupMemory(name))
     this.#context = new Context(slots)
+  }
+
+  [Symbol.dispose](): void {
+    this.#memory[Symbol.dispose]()
   }
 
   /** The context is positioned at the document. */
@@ -94,7 +98,7 @@ interface Grouping {
 
 async function* grouped(input: Stream, grouping: Grouping, { slots, slice }: Run) {
   const { id } = grouping
-  const groups = new Groups(grouping, slots)
+  using groups = new Groups(grouping, slots)
   const context = new Context(slots)
   await forEachDocument(input, slice, document => {
     context.at(document)

@@ -94,7 +94,7 @@ export const sampleStage: CompileStage = (spec, { scope }, name) => {
     /** Reservoir sampling: every document is equally likely to be kept. */
     async *run(input, { slice }) {
       const kept: BsonDocument[] = []
-      const memory = new Memory(refuseSortMemory)
+      using memory = new Memory(refuseSortMemory)
       let seen = 0
       await forEachDocument(input, slice, document => {
         const slot = kept.length < wanted ? kept.length : Math.floor(random() * (seen + 1))

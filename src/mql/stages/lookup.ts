@@ -116,7 +116,7 @@ async function joined(join: Join, document: BsonDocument, context: Context, run:
   const { equality } = join
   const filter = equality === undefined ? undefined : joinFilter(equality.foreign, joinValues(document, equality.local))
   const inner: Run = { ...run, slots: [...context.slots] }
-  const memory = new Memory(() => refuseSize(join.from))
+  using memory = new Memory(() => refuseSize(join.from))
   const found: Value[] = []
   for await (const batch of join.pipeline.runOn(join.from, inner, filter)) {
     for (const each of batch) {

@@ -1,6 +1,7 @@
 /** The memory limit of a stage. */
 
 import { MiB } from '../../base/limits.ts'
+import { heldHere } from '../../base/memory-account.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 
 /** Most memory that one stage may hold: MongoDB's limit, beyond which it spills to disk or fails. */
@@ -37,8 +38,10 @@ export function refuseDensifyMemory(): MongoError {
   )
 }
 
-export class Memory {
+export class Memory implements Disposable {
   readonly #refusal: () => MongoError
+  /** Of the cursor or command that runs the pipeline. */
+  readonly #lease = heldHere()
   #bytes = 0
 
   constructor(refusal: () => MongoError) {
@@ -49,5 +52,13 @@ export class Memory {
   add(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes > aggregationMemoryBytesMax) throw this.#refusal()
+    if (bytes > 0) this.#lease?.add(bytes)
+    else this.#lease?.release(-bytes)
+  }
+
+  /** The stage has given all its documents. */
+  [Symbol.dispose](): void {
+    this.#lease?.release(this.#bytes)
+    this.#bytes = 0
   }
 }

@@ -93,14 +93,14 @@ function refuseConflicts(paths: readonly string[]): void {
 }
 
 async function* withWindows(input: Stream, windows: Windows, run: Run) {
-  const entries = await sortedEntries(input, windows, run)
+  using memory = new Memory(refuseSortMemory)
+  const entries = await sortedEntries(input, windows, run, memory)
   yield* inBatches(results(entries, windows, run), run.slice, largeBatchDocumentsMax)
 }
 
-async function sortedEntries(input: Stream, windows: Windows, run: Run): Promise<readonly Entry[]> {
+async function sortedEntries(input: Stream, windows: Windows, run: Run, memory: Memory): Promise<readonly Entry[]> {
   const { partitionBy, sort, collation } = windows
   const entries: Entry[] = []
-  const memory = new Memory(refuseSortMemory)
   const context = new Context(run.slots)
   await forEachDocument(input, run.slice, document => {
     const bytes = documentBytes(document)
@@ -131,13 +131,14 @@ function* results(entries: readonly Entry[], windows: Windows, { slots }: Run): 
 
 function* partitionResults(entries: readonly Entry[], windows: Windows, slots: Run['slots']): Results {
   const { sort, functions, addResults } = windows
+  using memory = new Memory(refuseWindowMemory)
   const partition = new WindowPartition(
     entries.map(({ document }) => document),
     {
       sortKeys: entries.map(({ sortKey }) => sortKey),
       context: new Context(slots),
       sortField: sort === undefined ? undefined : sortField(sort),
-      memory: new Memory(refuseWindowMemory),
+      memory,
     },
   )
   const runs: WindowRun[] = []

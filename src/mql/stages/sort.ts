@@ -1,5 +1,6 @@
 /** `$sort`, with a limit if it is known how many documents are needed. */
 
+import { heldHere } from '../../base/memory-account.ts'
 import { sortInSteps } from '../../base/steps.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
@@ -35,8 +36,10 @@ interface SortEntry {
 const entryBytes = 100
 
 /** Keeps the first `limit` documents in sort order. Documents with equal keys keep their order of arrival. */
-export class Sorter {
+export class Sorter implements Disposable {
   readonly #limit: number
+  /** Of the cursor or command that runs the pipeline. */
+  readonly #lease = heldHere()
   #entries: SortEntry[] = []
   #bytes = 0
   #cutAt = 1024
@@ -49,6 +52,7 @@ export class Sorter {
     const bytes = key.length + documentBytes(document).length + entryBytes
     this.#entries.push({ key, document, bytes })
     this.#bytes += bytes
+    this.#lease?.add(bytes)
     const isLong = this.#entries.length >= this.#cutAt && this.#entries.length > this.#limit
     if (isLong || this.#bytes > aggregationMemoryBytesMax) this.#cut()
   }
@@ -56,13 +60,20 @@ export class Sorter {
   /** Cutting at twice the limit makes the cost of sorting per document constant. */
   #cut(): void {
     this.#entries = this.#sorted()
+    const before = this.#bytes
     this.#bytes = this.#entries.reduce((sum, entry) => sum + entry.bytes, 0)
+    this.#lease?.release(before - this.#bytes)
     if (this.#bytes > aggregationMemoryBytesMax) throw refuseSortMemory()
     this.#cutAt = 2 * this.#entries.length + 1024
   }
 
   #sorted(): SortEntry[] {
     return this.#entries.toSorted(compareEntries).slice(0, this.#limit)
+  }
+
+  [Symbol.dispose](): void {
+    this.#lease?.release(this.#bytes)
+    this.#bytes = 0
   }
 
   async documents(slice: PipelineSlice): Promise<readonly BsonDocument[]> {
@@ -81,7 +92,7 @@ export async function* sorted(
   limit: number,
   slice: PipelineSlice,
 ): AsyncGenerator<DocumentBatch> {
-  const sorter = new Sorter(limit)
+  using sorter = new Sorter(limit)
   await forEachDocument(input, slice, document => {
     const own = encoded(document)
     sorter.add(sort.keyOf(documentBytes(own)), own)

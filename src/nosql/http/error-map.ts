@@ -24,6 +24,7 @@ export const errorMap = {
   position_gone: { status: 410, code: 'Gone', substatus: 1002 },
   precondition_failed: { status: 412, code: 'PreconditionFailed' },
   too_large: { status: 413, code: 'RequestEntityTooLarge' },
+  over_memory: { status: 413, code: 'RequestEntityTooLarge' },
   throttled: { status: 429, code: 'TooManyRequests', substatus: 3200 },
   internal: { status: 500, code: 'InternalServerError' },
   unavailable: { status: 503, code: 'ServiceUnavailable' },

@@ -1,5 +1,7 @@
 /** The JSON of a list whose elements are text already: a string while it is short, bytes when it is long. */
 
+import { largeBuffer } from '../../base/large-buffer.ts'
+
 /** From this length on, writing each element into a buffer is cheaper than joining (three copies). */
 const longChars = 16_384
 
@@ -12,7 +14,7 @@ export function listBody(before: string, elements: readonly string[], after: str
   let chars = before.length + elements.length + after.length
   for (const { length } of elements) chars += length
   return chars > longChars
-    ? (asciiList(before, elements, after, chars) ?? Buffer.from(joined(before, elements, after)))
+    ? (asciiList(before, elements, after, chars) ?? bytesOf(joined(before, elements, after)))
     : joined(before, elements, after)
 }
 
@@ -26,13 +28,19 @@ export function documentList(rid: string, documents: readonly string[]): string 
   return listBody(`{"_rid":"${rid}","Documents":[`, documents, `],"_count":${documents.length}}`)
 }
 
+function bytesOf(text: string): Buffer {
+  const bytes = largeBuffer(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
+}
+
 function joined(before: string, elements: readonly string[], after: string): string {
   return `${before}${elements.join(',')}${after}`
 }
 
 /** Undefined if not all is ASCII (one byte per character). Measuring first would cost as much as writing. */
 function asciiList(before: string, elements: readonly string[], after: string, chars: number): Buffer | undefined {
-  const bytes = Buffer.allocUnsafe(chars + codePointBytesMax)
+  const bytes = largeBuffer(chars + codePointBytesMax)
   let end = 0
   /** The buffer has room for one more code point, so more bytes than characters are always noticed. */
   const write = (text: string) => {

@@ -1,6 +1,8 @@
 /** Turns a result and its charge into status, headers and body. */
 
 import { InvariantError } from '../../base/error.ts'
+import { KiB } from '../../base/limits.ts'
+import type { MemoryLease } from '../../base/memory-account.ts'
 import { ownText } from '../../base/own-text.ts'
 import { errorBody, type PublicError } from './error-map.ts'
 import { textBody } from './list-body.ts'
@@ -43,13 +45,20 @@ const constantHeaders = ownText(
 const jsonType = ownText(header('content-type', 'application/json'))
 const binaryType = ownText(header('content-type', 'application/octet-stream'))
 
-export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
+/** Answers from this size on are counted as held until they are taken. */
+const largeAnswerBytes = 16 * KiB
+
+/** Takes memory for a body. Throws if there is none. */
+export type HoldAnswer = (bytes: number) => MemoryLease
+
+export function send(reply: Reply, activityId: string, response: NosqlResponse, hold?: HoldAnswer): void {
   const { status, chargeRu, headers = '', isBinary = false } = response
   const body = typeof response.body === 'string' ? textBody(response.body) : (response.body ?? '')
   const bodyBytes = Buffer.byteLength(body)
   const ofBody = hasNoBody(status) ? '' : (isBinary ? binaryType : jsonType) + header('content-length', bodyBytes)
+  const lease = bodyBytes < largeAnswerBytes ? undefined : hold?.(bodyBytes)
   const ofRequest = header('x-ms-request-charge', chargeRu) + header('x-ms-activity-id', activityId)
-  reply({ status, headers: ofBody + ofRequest + constantHeaders + headers, body, bodyBytes })
+  reply({ status, headers: ofBody + ofRequest + constantHeaders + headers, body, bodyBytes, lease })
 }
 
 /** These statuses must not have a body. */

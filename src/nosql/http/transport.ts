@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../../base/caller.ts'
+import type { MemoryLease, MemoryShare } from '../../base/memory-account.ts'
 
 export interface HttpHead {
   readonly method: string
@@ -11,6 +12,8 @@ export interface HttpHead {
   /** The address that the client used: `http://127.0.0.1:8081`. */
   readonly origin: string
   readonly caller: Caller
+  /** The connection's share of the memory for requests. */
+  readonly share: MemoryShare
 }
 
 export interface HttpRequest extends HttpHead {
@@ -26,4 +29,6 @@ export interface HttpAnswer {
   readonly body: string | Buffer
   /** If it equals the length of a string body, the string is all ASCII. */
   readonly bodyBytes: number
+  /** Holds a large body. Whoever sends the answer disposes of it when the client has taken the body. */
+  readonly lease?: MemoryLease | undefined
 }

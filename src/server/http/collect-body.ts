@@ -1,13 +1,19 @@
 /** Collects the body of a request: up to the limit, until the deadline, and on the account of held memory. */
 
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { machine } from '../../base/clock.ts'
 import { CapacityError, RequestError } from '../../base/error.ts'
 import { requestBytesMax } from '../../base/limits.ts'
-import type { MemoryAccount } from '../../base/memory-account.ts'
+import type { MemoryShare } from '../../base/memory-account.ts'
+import { ArrivingBody } from './arriving-body.ts'
 
 /** A request of node:http or node:http2. */
-export type Incoming = Readable & { readonly complete: boolean; readonly aborted: boolean }
+export type Incoming = Readable & {
+  readonly complete: boolean
+  readonly aborted: boolean
+  readonly headers: IncomingHttpHeaders
+}
 
 export const noBody = Buffer.alloc(0)
 
@@ -31,42 +37,52 @@ export function announcesTooMuch(contentLength: string | undefined): boolean {
  * Waits for the whole body. Most bodies arrive in one chunk, which is used as it is. (`for await` costs 8 us
  * more.)
  */
-export function collectBody(req: Incoming, memory: MemoryAccount, msMax: number): Promise<Buffer> {
+export function collectBody(req: Incoming, share: MemoryShare, msMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer | undefined
-    let more: Buffer[] | undefined
+    let arriving: ArrivingBody | undefined
     let bytes = 0
     const deadline = machine.setTimeout(() => end(() => reject(tooSlow())), msMax).unref()
     const end = (settle: () => void) => {
       machine.clearTimeout(deadline)
-      memory.giveBack(bytes)
+      arriving?.[Symbol.dispose]()
       req.off('data', onData).off('end', onEnd).off('close', onClose)
       settle()
     }
     const onData = (chunk: Buffer) => {
-      if (bytes + chunk.length > requestBytesMax) {
+      bytes += chunk.length
+      if (bytes > requestBytesMax) {
         end(() => reject(tooLarge()))
         return
       }
-      memory.take(chunk.length)
-      bytes += chunk.length
       if (first === undefined) {
         first = chunk
-      } else {
-        more ??= [first]
-        more.push(chunk)
+        return
+      }
+      try {
+        if (arriving === undefined) {
+          arriving = new ArrivingBody(share, lengthOf(req))
+          arriving.add(first)
+        }
+        arriving.add(chunk)
+      } catch (error) {
+        end(() => reject(error))
       }
     }
     const onEnd = () => {
       // A reset of HTTP/2 ends the body as well, perhaps in the middle.
       if (req.aborted) onClose()
-      else end(() => resolve(whole()))
+      else end(() => resolve(arriving?.bytes ?? first ?? noBody))
     }
-    const whole = () => (more !== undefined ? Buffer.concat(more, bytes) : (first ?? noBody))
     // Nobody waits for an answer any more.
     const onClose = () => end(() => {})
     req.on('data', onData).on('end', onEnd).on('close', onClose)
   })
+}
+
+function lengthOf({ headers }: Incoming): number | undefined {
+  const length = Number(headers['content-length'])
+  return Number.isInteger(length) ? length : undefined
 }
 
 /** Reads and drops what is left of a refused body. After a while the connection is closed. */

@@ -29,7 +29,7 @@ async function startEcho(): Promise<{ open(): Promise<Socket>; readonly left: Bu
       refuse: () => assert.fail('nothing is refused'),
       [Symbol.asyncDispose]: async () => {},
     },
-    memory: new MemoryAccount(1e6),
+    memory: new MemoryAccount(1e7),
     isProtocolPath: url => url !== '/left',
     handOver: socket => socket.on('data', chunk => left.push(chunk)).on('end', () => socket.destroy()),
   })

@@ -22,6 +22,7 @@ import { pageBytesMax } from '../../base/limits.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
 import type { HttpAnswer, Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
+import { endInPieces } from '../sockets/end-in-pieces.ts'
 import { dropBody } from './collect-body.ts'
 import { carryOut } from './node-http.ts'
 import { headerBytesMax, headersTooLarge } from './request-parser.ts'
@@ -124,6 +125,7 @@ export class Http2Sessions {
       handler(req as unknown as IncomingMessage, res as unknown as ServerResponse)
       return
     }
+    const share = memory.shareOf(stream.session ?? stream)
     const send = replyTo(stream, method, unreadMsMax)
     const reply = (answer: HttpAnswer) => {
       send(answer)
@@ -132,7 +134,7 @@ export class Http2Sessions {
     const origin = `${'encrypted' in req.socket ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
     const caller = new Caller(stream.session)
     stream.once('close', () => caller.leave())
-    carryOut({ nosql, memory, requestMsMax }, { method, url, headers, origin, caller }, req, reply)
+    carryOut({ nosql, requestMsMax }, { method, url, headers, origin, caller, share }, req, reply)
   }
 }
 
@@ -148,12 +150,17 @@ function refuseLarge(stream: ServerHttp2Stream): void {
 }
 
 function replyTo(stream: ServerHttp2Stream, method: string, unreadMsMax: number): Reply {
-  return ({ status, headers, body, bodyBytes }) => {
-    if (stream.closed || stream.destroyed) return
+  return ({ status, headers, body, bodyBytes, lease }) => {
+    if (stream.closed || stream.destroyed) {
+      lease?.[Symbol.dispose]()
+      return
+    }
+    if (lease !== undefined) stream.once('close', () => lease[Symbol.dispose]())
     const isEmpty = bodyBytes === 0 || method === 'HEAD'
     stream.respond({ ':status': status, ...fieldsOf(headers) }, { endStream: isEmpty })
     if (isEmpty) return
-    stream.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+    if (lease === undefined) stream.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+    else endInPieces(stream, body)
     // A client that does not take its answer must not keep it in our memory for ever.
     stream.setTimeout(unreadMsMax, () => stream.close(constants.NGHTTP2_CANCEL))
   }

@@ -8,6 +8,7 @@ import { RequestError } from '../../base/error.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
 import type { HttpAnswer, HttpHead, Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
+import { endInPieces } from '../sockets/end-in-pieces.ts'
 import { watchSlowReader } from '../sockets/slow-reader.ts'
 import {
   announcesTooMuch,
@@ -28,21 +29,22 @@ export function nodeHttpHandler(
     const url = pathOf(req.url ?? '/')
     const reply = (answer: HttpAnswer) => {
       send(res, answer)
-      if (res.writableNeedDrain) watchSlowReader(req.socket, memory)
+      if (res.writableNeedDrain || req.socket.writableNeedDrain) watchSlowReader(req.socket)
       dropBody(req, () => req.socket.destroy())
     }
     inTurn(req, res, () => {
       const caller = new Caller(req.socket)
       res.once('close', () => caller.leave())
-      const head = { method, url, headers, origin: originOf(req), caller }
-      carryOut({ nosql, memory, requestMsMax }, head, req, reply)
+      const share = memory.shareOf(req.socket)
+      const head = { method, url, headers, origin: originOf(req), caller, share }
+      carryOut({ nosql, requestMsMax }, head, req, reply)
     })
   }
 }
 
 /** Refuses what its head shows to be wrong, and takes a body only if the request has one and may go on. */
 export function carryOut(
-  { nosql, memory, requestMsMax }: { nosql: NosqlServer; memory: MemoryAccount; requestMsMax: number },
+  { nosql, requestMsMax }: { nosql: NosqlServer; requestMsMax: number },
   head: HttpHead,
   req: Incoming & { readonly rawHeaders: readonly string[] },
   reply: Reply,
@@ -53,7 +55,7 @@ export function carryOut(
   if (repeated !== undefined) nosql.refuse(head, reply, new RequestError('malformed', repeated))
   else if (announcesTooMuch(headers['content-length'])) nosql.refuse(head, reply, tooLarge())
   else if (isBodiless) nosql.handle({ ...head, body: noBody }, reply)
-  else nosql.receive(head, reply, () => collectBody(req, memory, requestMsMax))
+  else nosql.receive(head, reply, () => collectBody(req, head.share, requestMsMax))
 }
 
 /** Node keeps only the first of them, and a proxy may have looked at another. */
@@ -103,9 +105,14 @@ function pathOf(target: string): string {
  * Calls `writeHead` once with a flat list, and `end` once with a string. This is 4 to 6 us cheaper (measured)
  * than setting headers one by one, writing a Buffer, or calling `write` and `end`.
  */
-function send(res: ServerResponse, { status, headers, body, bodyBytes }: HttpAnswer): void {
+function send(res: ServerResponse, { status, headers, body, bodyBytes, lease }: HttpAnswer): void {
   res.writeHead(status, namesAndValues(headers))
-  res.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+  if (lease === undefined) {
+    res.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+    return
+  }
+  res.once('close', () => lease[Symbol.dispose]())
+  endInPieces(res, body)
 }
 
 function namesAndValues(lines: string): string[] {

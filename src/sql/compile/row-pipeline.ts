@@ -11,7 +11,7 @@ import { resolveCounts } from '../syntax/counts.ts'
 import type { RunningAggregate } from '../values/aggregate.ts'
 import { startAggregate } from '../values/aggregate.ts'
 import { canonicalKey, compareValues } from '../values/compare.ts'
-import { type Frame, MemoryLease } from '../values/run-context.ts'
+import { type Frame, SelectMemory } from '../values/run-context.ts'
 import { checkSize, type SqlValue } from '../values/value.ts'
 import type { CompiledSelect, GroupPlan } from './compiled.ts'
 import { RowSorter } from './row-sorter.ts'
@@ -30,7 +30,7 @@ export class RowPipeline {
   readonly #select: CompiledSelect
   readonly #frame: Frame
   readonly #sink: RowSink
-  readonly #memory: MemoryLease
+  readonly #memory: SelectMemory
   readonly #first: number
   readonly #end: number
   readonly #seen: Set<string> | undefined
@@ -42,7 +42,7 @@ export class RowPipeline {
     this.#select = select
     this.#frame = frame
     this.#sink = sink
-    this.#memory = new MemoryLease(frame.context.budget)
+    this.#memory = new SelectMemory(frame.context.budget)
     const { first, end } = resolveCounts(select.query, frame.context.parameters)
     this.#first = first
     this.#end = end

@@ -2,7 +2,7 @@
 
 import { spend } from '../../base/work.ts'
 import { compareValues } from '../values/compare.ts'
-import type { MemoryLease } from '../values/run-context.ts'
+import type { SelectMemory } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'
 import type { OrderKey } from './compiled.ts'
 
@@ -30,10 +30,10 @@ export function rowOrder(orderKeys: readonly Pick<OrderKey, 'isDescending'>[]): 
 export class RowSorter {
   readonly #compare: RowOrder
   readonly #rowsMax: number
-  readonly #memory: MemoryLease
+  readonly #memory: SelectMemory
   #rows: SortedRow[] = []
 
-  constructor(orderKeys: readonly OrderKey[], rowsMax: number, memory: MemoryLease) {
+  constructor(orderKeys: readonly OrderKey[], rowsMax: number, memory: SelectMemory) {
     this.#compare = rowOrder(orderKeys)
     this.#rowsMax = rowsMax
     this.#memory = memory

@@ -13,7 +13,7 @@
  */
 
 import { canonicalKey, compareValues } from './compare.ts'
-import type { MemoryLease } from './run-context.ts'
+import type { SelectMemory } from './run-context.ts'
 import { finiteOrUndefined, isPrimitive, type SqlValue } from './value.ts'
 
 export interface RunningAggregate {
@@ -21,7 +21,7 @@ export interface RunningAggregate {
   result(): SqlValue
 }
 
-const accumulators: Readonly<Record<string, (memory: MemoryLease) => RunningAggregate>> = {
+const accumulators: Readonly<Record<string, (memory: SelectMemory) => RunningAggregate>> = {
   COUNT: () => countWhere(() => true),
   COUNTIF: () => countWhere(value => value === true),
   SUM: () => sumThen(sum => sum),
@@ -44,7 +44,7 @@ export function isAggregate(name: string): boolean {
 
 export const aggregateNames: readonly string[] = Object.keys(accumulators)
 
-export function startAggregate(name: string, memory: MemoryLease): RunningAggregate {
+export function startAggregate(name: string, memory: SelectMemory): RunningAggregate {
   return accumulators[name]!(memory)
 }
 
@@ -89,7 +89,7 @@ function extreme(isBetter: (order: number) => boolean): RunningAggregate {
   }
 }
 
-function collect(memory: MemoryLease, takes: (value: SqlValue) => boolean): RunningAggregate {
+function collect(memory: SelectMemory, takes: (value: SqlValue) => boolean): RunningAggregate {
   const values: SqlValue[] = []
   return {
     add: value => {

@@ -3,6 +3,7 @@
 import { machine } from '../../base/clock.ts'
 import { CapacityError, RequestError } from '../../base/error.ts'
 import { queryMemoryBytesMax, queryStepsMax } from '../../base/limits.ts'
+import { heldHere } from '../../base/memory-account.ts'
 import { spend } from '../../base/work.ts'
 import { approximateBytes, type SqlValue } from './value.ts'
 
@@ -82,6 +83,8 @@ export class RunBudget {
   #calls = 0
   #startMs: number | undefined
   #memoryBytes = 0
+  /** Of the request, or of its part in the query thread. */
+  readonly #lease = heldHere()
 
   startItem(): void {
     this.#joinRows = 0
@@ -135,6 +138,8 @@ export class RunBudget {
 
   chargeMemory(bytes: number): void {
     this.#memoryBytes += bytes
+    if (bytes > 0) this.#lease?.add(bytes)
+    else this.#lease?.release(-bytes)
     if (this.#memoryBytes > queryMemoryBytesMax) {
       throw over(
         `Sorting, grouping or removing duplicates needs more than ${queryMemoryBytesMax} bytes of memory. ` +
@@ -145,7 +150,7 @@ export class RunBudget {
 }
 
 /** The memory of one select. A subquery releases its memory before the next item. */
-export class MemoryLease {
+export class SelectMemory {
   readonly #budget: RunBudget
   #bytes = 0
 

@@ -1,0 +1,19 @@
+/**
+ * Buffers that the system gets back as soon as they are collected.
+ *
+ * Node takes ordinary buffers from malloc, and what is freed there stays with the process: after 600 MB of
+ * buffers of a megabyte or two, 500 MB stay for ever (docs/decisions/0019-memory-that-comes-back.md). V8
+ * maps the memory of a resizable buffer by itself, and unmaps it with the buffer. Pages that nobody writes to
+ * take no memory at all, so a buffer may be made for a whole message before it has arrived.
+ */
+
+import { KiB } from './limits.ts'
+
+/** Below, malloc serves better: mapping costs some microseconds and whole pages. */
+const largeBytesMin = 128 * KiB
+
+/** Not of the pool. A large one is zeroed; the contents of a small one are undefined. */
+export function largeBuffer(bytes: number): Buffer {
+  if (bytes < largeBytesMin) return Buffer.allocUnsafeSlow(bytes)
+  return Buffer.from(new ArrayBuffer(bytes, { maxByteLength: bytes }), 0, bytes)
+}

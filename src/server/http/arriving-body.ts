@@ -1,0 +1,37 @@
+/** The room for a body that arrives in parts: one buffer of its final size. It takes memory as it fills. */
+
+import { largeBuffer } from '../../base/large-buffer.ts'
+import { requestBytesMax } from '../../base/limits.ts'
+import type { MemoryLease, MemoryShare } from '../../base/memory-account.ts'
+
+export class ArrivingBody implements Disposable {
+  readonly #lease: MemoryLease
+  readonly #room: Buffer
+  #arrivedBytes = 0
+
+  /** Without a length it may have the most that is allowed. */
+  constructor(share: MemoryShare, wholeBytes = requestBytesMax) {
+    this.#lease = share.hold('bodies')
+    this.#room = largeBuffer(wholeBytes)
+  }
+
+  get missingBytes(): number {
+    return this.#room.length - this.#arrivedBytes
+  }
+
+  /** Throws if there is no memory. The chunk must not be longer than what is missing. */
+  add(chunk: Buffer): void {
+    this.#lease.add(chunk.length)
+    this.#arrivedBytes += chunk.copy(this.#room, this.#arrivedBytes)
+  }
+
+  /** What has arrived. */
+  get bytes(): Buffer {
+    return this.#room.subarray(0, this.#arrivedBytes)
+  }
+
+  /** The body is whole, or nobody wants it any more. */
+  [Symbol.dispose](): void {
+    this.#lease[Symbol.dispose]()
+  }
+}
