@@ -1,19 +1,28 @@
-/** A part of the calls of a fixed script fails, each in a run of its own. `npm run faults` fails all. */
+/** A part of the campaign (`npm run faults`): calls of a fixed script fail, and the power goes. */
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { after, test } from 'node:test'
-import { compileShim, failEachCall } from './faults.ts'
+import { failEachCall } from './faults.ts'
+import { losePower } from './power-loss.ts'
+import { compileShim, scratch } from './shim.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'mayfly-shim-'))
+const directory = scratch('mayfly-shim-')
 after(() => rmSync(directory, { recursive: true }))
 const library = compileShim(directory)
+const skip = library === undefined && 'needs Linux and a C compiler'
 
-test('a write or sync that fails loses nothing that was acknowledged', {
-  skip: library === undefined && 'needs Linux and a C compiler',
-}, () => {
-  const { ends } = failEachCall(library!, 83)
+test('a call that fails loses nothing that was acknowledged', { skip }, () => {
+  const { ends } = failEachCall(library!, 53)
   assert.ok(ends.done! > 0, JSON.stringify(ends))
+})
+
+test('what was acknowledged is there when the power has gone', { skip }, () => {
+  const { losses, firstLoss } = losePower(library!, 'FULL', { seed: 1, every: 11, imagesPerCut: 2 })
+  assert.equal(losses, 0, firstLoss)
+})
+
+test('control: without an fsync at each commit the same test finds losses', { skip }, () => {
+  const { losses } = losePower(library!, 'NORMAL', { seed: 1, every: 23, imagesPerCut: 1 })
+  assert.ok(losses > 0)
 })

@@ -1,50 +1,133 @@
-/* Loaded before the C library: makes the FAULT_AT-th write or sync of the data file fail, or be short. */
+/*
+ * Loaded before the C library. It counts the calls on the data file and its WAL, makes one of them fail or be
+ * short, and writes down what a disk would have to keep. The environment, which the process may change, says what
+ * to do:
+ *
+ *   FAULT_RUN    another value begins a new run: the count starts at 0
+ *   FAULT_AT     the number of the call that fails, 0 for none
+ *   FAULT_KIND   the error, or "short" for a write of half the bytes
+ *   FAULT_COUNT  a file that has the count
+ *   FAULT_LOG    a file that gets every write, truncation and sync
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static long calls = 0;
-
-/* 0: goes on; 1: fails with errno set; 2: short write. */
-static int fault(int fd, int is_write) {
-  char link[64], path[4096];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t n = readlink(link, path, sizeof path - 1);
-  if (n < 0) return 0;
-  path[n] = 0;
-  if (!strstr(path, "mayfly.db")) return 0;
-  calls++;
-  const char *at = getenv("FAULT_AT"), *kind = getenv("FAULT_KIND");
-  if (!at || calls != atol(at)) return 0;
-  if (is_write && !strcmp(kind, "short")) return 2;
-  errno = !strcmp(kind, "ENOSPC") ? ENOSPC : !strcmp(kind, "EFBIG") ? EFBIG : EIO;
-  return 1;
-}
-
 #define REAL(type, name, ...) type (*real)(__VA_ARGS__) = (type (*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
 
-#define PWRITE(name, offset_type)                                              \
-  ssize_t name(int fd, const void *data, size_t size, offset_type at) {       \
-    REAL(ssize_t, name, int, const void *, size_t, offset_type);              \
-    int what = fault(fd, 1);                                                   \
-    if (what == 1) return -1;                                                  \
-    return real(fd, data, what == 2 ? size / 2 : size, at);                    \
+enum { GOES_ON, FAILS, IS_SHORT };
+enum { READ = 'r', WRITE = 'w', TRUNCATE = 't', SYNC = 's' };
+
+static uint32_t calls = 0;
+static char run[32] = "";
+
+/* The name behind the last slash, if it is the data file or one beside it with the same beginning. */
+static const char *watched(int fd, char *path, size_t size) {
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, size - 1);
+  if (length < 0) return NULL;
+  path[length] = 0;
+  const char *name = strrchr(path, '/');
+  if (!name || strncmp(name, "/mayfly.db", 10) || strstr(name, "-shm")) return NULL;
+  return name + 1;
+}
+
+static void put(const char *file, int flags, const void *data, size_t size, off_t at) {
+  REAL(ssize_t, pwrite, int, const void *, size_t, off_t);
+  int fd = open(file, flags | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  if (flags & O_APPEND) {
+    if (write(fd, data, size) < 0) abort();
+  } else if (real(fd, data, size, at) < 0) abort();
+  close(fd);
+}
+
+/* A record: kind, length of the name, name, place, number of bytes, bytes. */
+static void record(char kind, const char *name, const void *data, uint64_t at, uint64_t size) {
+  const char *log = getenv("FAULT_LOG");
+  if (!log || kind == READ) return;
+  size_t length = strlen(name), held = kind == WRITE ? size : 0;
+  char *entry = malloc(2 + length + 16 + held), *end = entry;
+  *end++ = kind;
+  *end++ = (char)length;
+  end = memcpy(end, name, length) + length;
+  memcpy(end, &at, 8);
+  memcpy(end + 8, &size, 8);
+  if (held) memcpy(end + 16, data, held);
+  put(log, O_WRONLY | O_APPEND, entry, 2 + length + 16 + held, 0);
+  free(entry);
+}
+
+static int fault(char kind, const char *name) {
+  const char *now = getenv("FAULT_RUN"), *at = getenv("FAULT_AT"), *error = getenv("FAULT_KIND");
+  const char *count = getenv("FAULT_COUNT");
+  if (now && strcmp(now, run)) {
+    snprintf(run, sizeof run, "%s", now);
+    calls = 0;
+  }
+  if (strstr(name, "-acknowledged")) return GOES_ON;
+  calls++;
+  if (count) put(count, O_WRONLY, &calls, sizeof calls, 0);
+  if (!at || calls != (uint32_t)atol(at) || !error) return GOES_ON;
+  if (!strcmp(error, "short")) return kind == WRITE ? IS_SHORT : GOES_ON;
+  if (kind == READ && strcmp(error, "EIO")) return GOES_ON;
+  errno = !strcmp(error, "ENOSPC") ? ENOSPC : !strcmp(error, "EFBIG") ? EFBIG : !strcmp(error, "EDQUOT") ? EDQUOT : EIO;
+  return FAILS;
+}
+
+#define PWRITE(name, offset)                                                                    \
+  ssize_t name(int fd, const void *data, size_t size, offset at) {                              \
+    REAL(ssize_t, name, int, const void *, size_t, offset);                                     \
+    char path[4096];                                                                            \
+    const char *file = watched(fd, path, sizeof path);                                          \
+    int what = file ? fault(WRITE, file) : GOES_ON;                                             \
+    if (what == FAILS) return -1;                                                               \
+    if (what == IS_SHORT) size /= 2;                                                            \
+    if (file) record(WRITE, file, data, (uint64_t)at, size);                                    \
+    return real(fd, data, size, at);                                                            \
   }
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
 
-#define SYNC(name)                                                             \
-  int name(int fd) {                                                           \
-    REAL(int, name, int);                                                      \
-    return fault(fd, 0) ? -1 : real(fd);                                       \
+#define PREAD(name, offset)                                                                     \
+  ssize_t name(int fd, void *data, size_t size, offset at) {                                    \
+    REAL(ssize_t, name, int, void *, size_t, offset);                                           \
+    char path[4096];                                                                            \
+    const char *file = watched(fd, path, sizeof path);                                          \
+    if (file && fault(READ, file) == FAILS) return -1;                                          \
+    return real(fd, data, size, at);                                                            \
   }
-SYNC(fsync)
-SYNC(fdatasync)
+PREAD(pread, off_t)
+PREAD(pread64, off64_t)
 
-__attribute__((destructor)) static void report(void) {
-  if (getenv("FAULT_COUNT")) fprintf(stderr, "calls %ld\n", calls);
-}
+#define FTRUNCATE(name, offset)                                                                 \
+  int name(int fd, offset size) {                                                               \
+    REAL(int, name, int, offset);                                                               \
+    char path[4096];                                                                            \
+    const char *file = watched(fd, path, sizeof path);                                          \
+    if (file && fault(TRUNCATE, file) == FAILS) return -1;                                      \
+    if (file) record(TRUNCATE, file, NULL, 0, (uint64_t)size);                                  \
+    return real(fd, size);                                                                      \
+  }
+FTRUNCATE(ftruncate, off_t)
+FTRUNCATE(ftruncate64, off64_t)
+
+#define SYNCS(name)                                                                             \
+  int name(int fd) {                                                                            \
+    REAL(int, name, int);                                                                       \
+    char path[4096];                                                                            \
+    const char *file = watched(fd, path, sizeof path);                                          \
+    if (file && fault(SYNC, file) == FAILS) return -1;                                          \
+    int result = real(fd);                                                                      \
+    if (file && result == 0) record(SYNC, file, NULL, 0, 0);                                    \
+    return result;                                                                              \
+  }
+SYNCS(fsync)
+SYNCS(fdatasync)
