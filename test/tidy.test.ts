@@ -44,7 +44,10 @@ const layers: readonly (readonly string[])[] = [
 /**
  * Only the composition root knows which adapter is used, and the thread that it starts to read from SQLite.
  */
-const composition = ['src/server/start.ts', 'src/server/query-thread/', 'src/server/migrate.ts']
+const composition = [
+  ...['src/server/start.ts', 'src/server/query-thread/', 'src/server/migrate.ts'],
+  ...['src/server/check.ts', 'src/server/restore.ts'],
+]
 const adapters = ['src/adapters/sqlite/', 'src/adapters/postgres/']
 
 function layerOf(path: string): { level: number; folder: string } {

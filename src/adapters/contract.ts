@@ -237,6 +237,7 @@ function forward(store: Store): Store {
     buildIndex: (container, index, rowsMax) => translated(store.buildIndex(container, index, rowsMax)),
     dropIndex: (container, index) => translated(store.dropIndex(container, index)),
     sweep: (container, rowsMax) => store.sweep(container, rowsMax),
+    ...(store.backUp && { backUp: (path: string) => translated(store.backUp!(path)) }),
     reclaim: rowsMax => translated(store.reclaim(rowsMax)),
     restamp: (rowsMax, hasFixedDeadlines) => translated(store.restamp(rowsMax, hasFixedDeadlines)),
     inspect: (container, key) => store.inspect(container, key),

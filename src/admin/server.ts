@@ -8,6 +8,7 @@ import type { MemoryAccount } from '../base/memory-account.ts'
 import { printIndexPath } from '../document/index-definition.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 import { type AdminContext, answerAdminCall, clockState } from './api.ts'
+import { answerBackup } from './backup-call.ts'
 import { publicError } from './error-map.ts'
 import { answerExport } from './export-calls.ts'
 import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
@@ -23,6 +24,8 @@ export interface AdminOptions extends GuardOptions, AdminContext {
   readonly certificate: () => Promise<string>
   readonly imports: ImportSide
   readonly memory: MemoryAccount
+  /** Undefined if the data is in memory or in PostgreSQL. */
+  readonly dataDirectory: string | undefined
 }
 
 interface Answer {
@@ -89,6 +92,10 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
   checkAdmin(req, options)
   const path = pathname.slice(adminPrefix.length).split('/').map(decode)
   if (path[0] === 'import') return json(await answerImport(options, path.slice(1), searchParams, req))
+  if (path[0] === 'backup' && path.length === 1) {
+    await answerBackup(options, req, res)
+    return undefined
+  }
   if (path[0] === 'export') {
     await answerExport(options, path.slice(1), searchParams, req, res)
     return undefined

@@ -105,6 +105,24 @@ export async function main(argv: readonly string[]): Promise<void> {
     .option('--no-keep-ttl', 'leave out when items die')
     .action(async flags => (await import('./export.ts')).exportItems(flags))
 
+  remote(program.command('backup <target>'))
+    .description('copy all data of a running server, as of one moment, into a file (.db, .gz) or a new folder')
+    .option('--json', 'print the result as JSON')
+    .action(async (target, flags) => (await import('./backup.ts')).backup(target, flags))
+
+  program
+    .command('restore <source>')
+    .description('make a data directory of a backup; checks it first, and never replaces data')
+    .requiredOption('--data <directory>', 'a folder without data')
+    .option('--json', 'print the result as JSON')
+    .action(async (source, flags) => (await import('./backup.ts')).restore(source, flags))
+
+  remote(program.command('check'))
+    .description('compare items, indexes, unique keys, change log and counters of a server or a data directory')
+    .option('--data <directory or file>', 'a data directory that no server uses, or a backup')
+    .option('--json', 'print the result as JSON')
+    .action(async flags => (await import('./backup.ts')).check(flags))
+
   program
     .command('migrate')
     .description('copy all data from one directory or PostgreSQL database to another; continues after an interruption')

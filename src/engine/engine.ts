@@ -10,6 +10,7 @@
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
+import { RequestError } from '../base/error.ts'
 import { IdleWatch } from '../base/idle.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
@@ -362,6 +363,16 @@ export class Engine implements AsyncDisposable {
     const chargeRu = pageRu(rows, bytes)
     this.#ledger.charge(container, chargeRu)
     return chargeRu
+  }
+
+  /** Copies everything into a new file, as of one moment. */
+  async backUp(path: string): Promise<void> {
+    if (this.#store.backUp !== undefined) return this.#store.backUp(path)
+    throw new RequestError(
+      'unsupported',
+      'The data is in PostgreSQL, which has its own tools for backups: pg_dump --format=custom --schema=mayfly ' +
+        '--file=FILE URL shows one moment, and pg_restore --dbname=URL FILE restores it into an empty database.',
+    )
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

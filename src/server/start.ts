@@ -178,6 +178,7 @@ export async function startServer(
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
     imports,
+    dataDirectory: config.storeUrl === undefined ? config.directory : undefined,
   })
 
   let mongo: Promise<MongoServer> | undefined

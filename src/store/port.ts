@@ -191,6 +191,12 @@ export interface Store extends AsyncDisposable {
    */
   restamp(rowsMax: number, hasFixedDeadlines: (container: ContainerRecord) => boolean): Promise<boolean>
 
+  /**
+   * Copies everything into a new file, as of one moment, which later calls may read as a store. undefined:
+   * this store has other tools for it.
+   */
+  backUp?(path: string): Promise<void>
+
   /** The row at this key, alive or dead: to explain it, never to answer a read. */
   inspect(container: ContainerRecord, key: ItemKey): MaybePromise<Omit<StoredItem, 'body'> | undefined>
   /** Rows alive or dead, in an order of time (P15). */

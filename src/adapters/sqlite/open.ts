@@ -27,6 +27,7 @@ import { livingAt } from '../../ttl/living.ts'
 import { dropKnown, type IndexFindings, isNothing, noFindings } from '../index-findings.ts'
 import { OpenViews } from '../open-views.ts'
 import { livingItem } from '../verdict.ts'
+import { backUp } from './backup.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { Checkpoints, type RunCheckpoint } from './checkpoints.ts'
 import { makeDataDirectory } from './directory.ts'
@@ -97,6 +98,7 @@ function isFirstRefused({ steps, refusal }: TransactAnswer): boolean {
 
 class SqliteStore implements Store {
   readonly #db: DatabaseSync
+  readonly #directory: string | undefined
   readonly #clock: Clock
   readonly #lock: Disposable | undefined
   readonly #catalog: SqliteCatalog
@@ -115,6 +117,7 @@ class SqliteStore implements Store {
     { directory, clock, onFatal, onDisk = () => {}, sortEntries, checkpoint, keysOf = jsonIndexKeys }: SqliteOptions,
   ) {
     this.#db = db
+    this.#directory = directory
     this.#lock = lock
     db.exec(fileSettings)
     migrate(db)
@@ -503,6 +506,10 @@ class SqliteStore implements Store {
       },
       { freesRoom: true },
     )
+  }
+
+  backUp(path: string) {
+    return backUp(this.#db, this.#directory, path)
   }
 
   async reclaim(rowsMax: number) {

@@ -1,0 +1,50 @@
+/**
+ * The admin call that sends a backup of the store to the client.
+ *
+ * The copy is made in a file beside the data first, because only a whole copy shows one moment. The client
+ * gives no path: a server that writes where it is told to would be a hole.
+ */
+
+import { createReadStream, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RequestError } from '../base/error.ts'
+import { newActivityId } from '../base/identifier.ts'
+import type { Engine } from '../engine/engine.ts'
+import { sendPieces } from './streamed-answer.ts'
+
+const folderPrefix = 'mayfly.backup-'
+
+/** Folders of copies that are being sent. What else has such a name was left by a server that was killed. */
+const inUse = new Set<string>()
+
+/** `dataDirectory`: undefined if the data is not in one. */
+export async function answerBackup(
+  { engine, dataDirectory }: { readonly engine: Engine; readonly dataDirectory: string | undefined },
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  if (req.method !== 'POST') throw new RequestError('method_not_allowed', 'A backup is made with POST.')
+  const folder = dataDirectory === undefined ? mkdtempSync(join(tmpdir(), folderPrefix)) : newFolderIn(dataDirectory)
+  try {
+    const copy = join(folder, 'copy.db')
+    await engine.backUp(copy)
+    const headers = { 'content-type': 'application/vnd.sqlite3', 'content-length': String(statSync(copy).size) }
+    await sendPieces(res, headers, () => createReadStream(copy, { highWaterMark: 1024 * 1024 }))
+  } finally {
+    inUse.delete(folder)
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function newFolderIn(dataDirectory: string): string {
+  for (const name of readdirSync(dataDirectory)) {
+    const path = join(dataDirectory, name)
+    if (name.startsWith(folderPrefix) && !inUse.has(path)) rmSync(path, { recursive: true, force: true })
+  }
+  const folder = join(dataDirectory, `${folderPrefix}${newActivityId()}`)
+  inUse.add(folder)
+  mkdirSync(folder)
+  return folder
+}
