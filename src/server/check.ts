@@ -1,4 +1,4 @@
-/** Checks a data directory or a backup without changing it, with the knowledge of the store and of both APIs. */
+/** Checks a data directory or a backup without changing it, as the store and both APIs know it. */
 
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -3,8 +3,8 @@
  *
  * The copy is made in one step, in a thread of Node's: SQLite begins a copy of many steps anew whenever
  * something was written between two of them. A store in a directory is copied over a connection of its own,
- * so requests go on; the WAL grows meanwhile. A store in memory has one connection only: requests wait for the
- * copy (measured: 40 ms for 30 MB).
+ * so requests go on; the WAL grows meanwhile. A store in memory has one connection only: requests wait for
+ * the copy (measured: 40 ms for 30 MB).
  */
 
 import { rmSync } from 'node:fs'

@@ -122,7 +122,8 @@ class FileChecker {
     )
     const expected = new Map(definitions.map(index => [index.number, 0]))
     let rows = 0
-    const select = `SELECT sequence, epk, pk, id, ts, deadline, version, body FROM ${itemTable(number)} ORDER BY sequence`
+    const columns = 'sequence, epk, pk, id, ts, deadline, version, body'
+    const select = `SELECT ${columns} FROM ${itemTable(number)} ORDER BY sequence`
     for (const row of this.#db.prepare(select).iterate()) {
       rows++
       if (++this.#rowsDone % 1000 === 0) this.#check.onProgress?.(this.#rowsDone)
@@ -161,7 +162,8 @@ class FileChecker {
 
   #entries({ number }: ContainerRecord, name: string): number {
     const orphans = this.#count(
-      `SELECT count(*) AS n FROM ${entryTable(number)} WHERE sequence NOT IN (SELECT sequence FROM ${itemTable(number)})`,
+      `SELECT count(*) AS n FROM ${entryTable(number)}
+       WHERE sequence NOT IN (SELECT sequence FROM ${itemTable(number)})`,
     )
     if (orphans > 0) this.#found(`${name}: ${orphans} index entries have no item.`)
     return this.#count(`SELECT count(*) AS n FROM ${entryTable(number)}`)
