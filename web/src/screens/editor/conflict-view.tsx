@@ -84,6 +84,7 @@ export function ConflictView({
   const nowMs = itemNowMs()
   const savedAt = fullTime(theirs.ts * 1000, nowMs, zone())
   const hint = ttlHint({ ttl: ownTtl(theirs.text), item: theirs, container, isChanged: false, nowMs, zone: zone() })
+  const dies = hint?.text.replace(/, in .*/, '')
   const { merged } = merge
   return (
     <>
@@ -104,7 +105,7 @@ export function ConflictView({
               Keep theirs
             </button>
           </h3>
-          <Side rows={merge.rows} side="theirs" hint={hint?.text} />
+          <Side rows={merge.rows} side="theirs" hint={dies} />
         </div>
         <div>
           <h3>

@@ -24,7 +24,7 @@ export function namesBelow({ paths }: Pick<Completion, 'paths'>, prefix: string)
       label: path.slice(start.length),
       kind: 'property',
       detail: `${types.join(' or ')}  ${percent(share)}`,
-      boost: Math.round(share * 10),
+      boost: path.startsWith('_') ? -20 : Math.round(share * 10),
     }))
 }
 

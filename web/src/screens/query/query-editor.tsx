@@ -12,6 +12,8 @@ export interface QueryProblem {
 
 interface QueryEditorProps {
   text: string
+  /** Counts how often the screen itself wrote the text: formatted, or from the history. */
+  written: number
   api: Api
   label: string
   completion: Completion | undefined
@@ -23,7 +25,17 @@ interface QueryEditorProps {
 
 type Extensions = typeof import('./query-extensions.ts')
 
-export function QueryEditor({ text, api, label, completion, problem, onChange, onRun, onCancel }: QueryEditorProps) {
+export function QueryEditor({
+  text,
+  written,
+  api,
+  label,
+  completion,
+  problem,
+  onChange,
+  onRun,
+  onCancel,
+}: QueryEditorProps) {
   const root = useRef<HTMLDivElement>(null)
   const editor = useRef<{ handle: EditorHandle; extensions: Extensions } | undefined>(undefined)
   const now = useRef({ text, completion, problem, onChange, onRun, onCancel })
@@ -52,7 +64,8 @@ export function QueryEditor({ text, api, label, completion, problem, onChange, o
       editor.current = undefined
     }
   }, [])
-  useEffect(() => editor.current?.handle.setText(text), [text])
+  // What is typed comes from the editor; only what the screen writes goes into it.
+  useEffect(() => editor.current?.handle.setText(now.current.text), [written])
   useEffect(() => {
     if (completion && editor.current)
       editor.current.extensions.setCompletion(editor.current.handle.view, api, completion)

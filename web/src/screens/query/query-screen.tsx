@@ -74,6 +74,11 @@ export function QueryScreen({ route, container }: ScreenProps) {
   )
   const first = api === 'nosql' ? 'SELECT * FROM c' : kind === 'pipeline' ? '[\n  \n]' : '{}'
   const [text, setText] = useState(params.query ?? last?.text ?? first)
+  const [written, setWritten] = useState(0)
+  const write = (next: string) => {
+    setText(next)
+    setWritten(written + 1)
+  }
   const [partition, setPartition] = useState('')
   const [sort, setSort] = useState('')
   const [projection, setProjection] = useState('')
@@ -163,7 +168,7 @@ export function QueryScreen({ route, container }: ScreenProps) {
               onChange={next => {
                 setKind(next)
                 const isEmpty = ['{}', '[\n  \n]', ''].includes(text.trim()) || text === '[\n  \n]'
-                if (isEmpty) setText(next === 'pipeline' ? '[\n  \n]' : '{}')
+                if (isEmpty) write(next === 'pipeline' ? '[\n  \n]' : '{}')
               }}
             />
           )}
@@ -180,7 +185,7 @@ export function QueryScreen({ route, container }: ScreenProps) {
               />
             </span>
           )}
-          <button type="button" class="btn txt sm" onClick={() => setText(formatted(kind, text))}>
+          <button type="button" class="btn txt sm" onClick={() => write(formatted(kind, text))}>
             Format
           </button>
           <button type="button" class="btn txt sm onlym" onClick={() => setHistoryOpen(true)}>
@@ -190,6 +195,7 @@ export function QueryScreen({ route, container }: ScreenProps) {
         <div class="query-box">
           <QueryEditor
             text={text}
+            written={written}
             api={api}
             label={api === 'nosql' ? 'Query' : kind === 'pipeline' ? 'Pipeline' : 'Filter'}
             completion={completion}
@@ -298,7 +304,7 @@ export function QueryScreen({ route, container }: ScreenProps) {
         settingsHref={addressOf({ name: 'container', ...name, screen: 'settings', params: { part: 'indexing' } })}
         onChoose={past => {
           setHistoryOpen(false)
-          setText(past.text)
+          write(past.text)
           if (api === 'mongo') setKind(past.kind)
         }}
         onClear={() => {
