@@ -7,8 +7,9 @@
  */
 
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
@@ -16,6 +17,11 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const target = join(folder, '..', 'dist', 'explorer')
 const entry = join(target, 'index.html')
+/** There while a build is on its way. */
+const lock = `${target}.lock`
+/** A build that was killed leaves its lock behind. */
+const lockMsMax = 60_000
+const lookEveryMs = 100
 
 /** A change to a file changes its time; a new, removed or renamed one changes the time of its folder. */
 async function newestChange() {
@@ -42,7 +48,7 @@ async function build() {
   const { build: bundle } = await import('vite')
   // What changes while the page is built is newer than the page: the next start builds it again.
   const begun = new Date()
-  // Built beside, then moved: two builds at a time, or a request in the middle, never see half a page.
+  // Built beside, then moved: a request in the middle never sees half a page.
   const fresh = `${target}-${process.pid}`
   await bundle({ configFile: join(folder, 'vite.config.js'), build: { outDir: fresh } })
   const files = (await readdir(fresh, { recursive: true })).filter(name => /\.(html|js|css|svg)$/.test(name))
@@ -50,12 +56,29 @@ async function build() {
   await utimes(join(fresh, 'index.html'), begun, begun)
   const old = `${fresh}-old`
   if (existsSync(target)) await rename(target, old)
-  await rename(fresh, target).catch(error => {
-    // Another build has put its page there meanwhile.
-    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
-  })
-  await Promise.all([old, fresh].map(path => rm(path, { recursive: true, force: true })))
+  await rename(fresh, target)
+  await rm(old, { recursive: true, force: true })
+}
+
+/** Test files start many servers at a time: one of them builds, the others wait for it. */
+async function buildAlone() {
+  await mkdir(dirname(target), { recursive: true })
+  for (;;) {
+    const isMine = await mkdir(lock).then(
+      () => true,
+      () => false,
+    )
+    if (isMine) break
+    const since = await stat(lock).catch(() => undefined)
+    if (since && Date.now() - since.mtimeMs > lockMsMax) await rm(lock, { recursive: true, force: true })
+    else await sleep(lookEveryMs)
+  }
+  try {
+    if (!(await isBuilt())) await build()
+  } finally {
+    await rm(lock, { recursive: true, force: true })
+  }
 }
 
 const hasVite = existsSync(join(folder, '..', 'node_modules', 'vite'))
-if (hasVite && !(await isBuilt())) await build()
+if (hasVite && !(await isBuilt())) await buildAlone()

@@ -7,6 +7,7 @@ import type { ExplorerServer } from '../explorer/server.ts'
 import type { ExplorerOptions } from '../explorer/service/service.ts'
 import type { MongoSide } from '../explorer/service/sides.ts'
 import type { MongoServer } from '../mongo/server.ts'
+import { buildPage } from './page-build.ts'
 
 /** In a checkout and in the package, beside the source and beside the code that is made of it. */
 export const pageFolder = fileURLToPath(new URL('../../dist/explorer', import.meta.url))
@@ -17,6 +18,8 @@ export function isExplorerPath(url: string): boolean {
   return (path === '/_explorer' || path.startsWith('/_explorer/')) && path !== '/_explorer/emulator.pem'
 }
 
+const isApiPath = (url: string) => url.startsWith('/_explorer/api/')
+
 export async function mongoSide(load: () => Promise<MongoServer>): Promise<MongoSide> {
   const { namedDocumentKey: keyOf } = await import('../mongo/collections/document-from-text.ts')
   return { ...(await load()).door, keyOf }
@@ -26,6 +29,7 @@ export class ExplorerSide {
   readonly #log: Logger
   readonly #options: ExplorerOptions
   #server: Promise<ExplorerServer> | undefined
+  #page: Promise<void> | undefined
 
   constructor(log: Logger, options: ExplorerOptions) {
     this.#log = log
@@ -34,13 +38,19 @@ export class ExplorerSide {
 
   handle(req: IncomingMessage, res: ServerResponse): void {
     this.#server ??= this.#load()
-    this.#server.then(
-      server => server.handle(req, res),
+    Promise.all([this.#server, isApiPath(req.url ?? '') ? undefined : this.#builtPage()]).then(
+      ([server]) => server.handle(req, res),
       error => {
         this.#log.error({ error }, 'the explorer could not be loaded')
         res.destroy()
       },
     )
+  }
+
+  /** Calls of the API do not wait for it. */
+  #builtPage(): Promise<void> {
+    this.#page ??= buildPage(this.#log)
+    return this.#page
   }
 
   async close(): Promise<void> {

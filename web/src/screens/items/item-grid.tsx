@@ -267,7 +267,12 @@ export function ItemGrid(props: ItemGridProps) {
           />
         ))}
         {folding.value.map(({ item, index }) => (
-          <FoldingRow key={`folding ${item.key}`} item={item} offset={rowOffset(index, rowHeight, place)} />
+          <FoldingRow
+            key={`folding ${item.key}`}
+            item={item}
+            offset={rowOffset(index, rowHeight, place)}
+            columns={columns}
+          />
         ))}
       </div>
       {list.isFirst.value && list.isLoading.value && <GridGhost />}

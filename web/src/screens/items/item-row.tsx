@@ -175,11 +175,21 @@ export function ItemRow(props: ItemRowProps) {
 }
 
 /** A row on its way out: struck, then folded, by one animation. */
-export function FoldingRow({ item, offset }: { item: ListedItem; offset: number }) {
+interface FoldingProps {
+  item: ListedItem
+  offset: number
+  columns: readonly Column[]
+}
+
+export function FoldingRow({ item, offset, columns }: FoldingProps) {
+  const before = columns.filter(({ kind }) => kind !== 'written' && kind !== 'size')
   return (
     <div class="gr died folding" aria-hidden="true" style={{ '--y': `${offset}px` }}>
       <span class="c-sel" />
       <span class="c-id mono">{shortId(item.id)}</span>
+      {before.map(({ name, kind }) => (
+        <span key={name} class={kind === 'ttl' ? 'c-ttl' : 'c-pk'} />
+      ))}
       <span class="c-exp">
         <span class="num">died</span>
         <span />
