@@ -13,6 +13,13 @@ export class RequestCounters {
     this.#chargeRu += chargeRu
   }
 
+  /** All answers. */
+  get answers(): number {
+    let answers = 0
+    for (const count of this.#requests.values()) answers += count
+    return answers
+  }
+
   get chargeRu(): number {
     return this.#chargeRu
   }

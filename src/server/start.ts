@@ -35,6 +35,7 @@ import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
 import { logClockEvent } from './clock-log.ts'
 import { type Config, checkExposure, readKeyFile } from './config.ts'
 import { ExplorerSide, isExplorerPath, mongoSide, pageFolder } from './explorer-side.ts'
+import { giveBackWhenQuiet } from './give-back.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
 import { listenHttp } from './http-listener.ts'
 import { importSide } from './import-side.ts'
@@ -102,13 +103,13 @@ export async function startServer(
     if (condition === 'refused') log.error({}, sentence)
     else log.info({}, sentence)
   }
-  const queries = queryThread(config, log)
+  const memory = MemoryAccount.ofBudget(config.memoryBudgetBytes)
+  const queries = queryThread(config, log, memory)
   const opened = withContract(await openStore(config, makeClock, { onFatal, onDisk }, queries))
   const store = config.feedDeaths === 'deadline' ? withPromptDeaths(opened) : opened
   const { rateLimit, partitions, strict, host } = config
   const keys = new AccountKeys(config.keys)
   const hostNames = new HostNames(host, config.allowedHosts)
-  const memory = MemoryAccount.ofBudget(config.memoryBudgetBytes)
   const engine = new Engine({
     store,
     rateLimit,
@@ -223,7 +224,11 @@ export async function startServer(
     else admin(req, res)
   }
 
+  // The memory of another program is its own affair.
+  const givingBack = holdsProcess ? giveBackWhenQuiet({ memory, activity: () => counters.answers, log }) : undefined
+
   async function close(): Promise<void> {
+    givingBack?.[Symbol.dispose]()
     await explorer.close()
     await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
     await nosql[Symbol.asyncDispose]()
@@ -281,8 +286,8 @@ function entraSettings({ entraFile }: Config): EntraSettings | undefined {
 }
 
 /** The thread needs a connection of its own, which only a database in a file allows. */
-function queryThread({ directory, storeUrl }: Config, log: Logger): QueryThread | undefined {
-  return directory === undefined || storeUrl !== undefined ? undefined : new QueryThread(directory, log)
+function queryThread({ directory, storeUrl }: Config, log: Logger, memory: MemoryAccount): QueryThread | undefined {
+  return directory === undefined || storeUrl !== undefined ? undefined : new QueryThread(directory, log, { memory })
 }
 
 /** The PostgreSQL client is loaded only if it is used: it is an optional dependency. */

@@ -82,7 +82,8 @@ export class QueryWorld implements AsyncDisposable {
     startWorker?: () => Worker
   } = {}): Promise<QueryWorld> {
     const clock = new ManualClock(toEpochSeconds(start))
-    const thread = directory === undefined ? undefined : new QueryThread(directory, silentLog, startWorker)
+    const thread =
+      directory === undefined ? undefined : new QueryThread(directory, silentLog, startWorker && { start: startWorker })
     const store = withContract(
       openSqlite({
         directory,

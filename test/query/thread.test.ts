@@ -184,7 +184,7 @@ describe('the query thread', () => {
     const world = await QueryWorld.make({
       directory: path,
       startWorker: () => {
-        workers.push(startWorker(path))
+        workers.push(startWorker({ directory: path, memory: undefined }))
         return workers.at(-1)!
       },
     })

@@ -9,6 +9,7 @@ import {
   RequestError,
   type RequestErrorKind,
 } from '../../base/error.ts'
+import type { ThreadMemory } from '../../base/memory-account.ts'
 import { MongoError } from '../../mql/errors/mongo-error.ts'
 import type { PackedRows } from '../../query/packed-rows.ts'
 import type { MadePage, RemotePageTask } from '../../query/page-task.ts'
@@ -19,6 +20,15 @@ export interface Question {
     | { readonly kind: 'page' | 'collect'; readonly task: RemotePageTask }
     | { readonly kind: 'sort'; readonly task: SortTask }
     | { readonly kind: 'checkpoint' }
+  /** What the work may hold: what is left of the share of whoever asks. */
+  readonly memoryBytesMax?: number | undefined
+}
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  readonly directory: string
+  /** Its part of the account of held memory. */
+  readonly memory: ThreadMemory | undefined
 }
 
 /** Nobody waits for the answer to this question any more. */

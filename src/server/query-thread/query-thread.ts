@@ -6,8 +6,11 @@
 import { Worker } from 'node:worker_threads'
 import type { RunCheckpoint } from '../../adapters/sqlite/checkpoints.ts'
 import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite/sorted-entries.ts'
+import { machine } from '../../base/clock.ts'
 import { CapacityError } from '../../base/error.ts'
+import { MiB } from '../../base/limits.ts'
 import type { Logger } from '../../base/log.ts'
+import { heldHere, type MemoryAccount, type ThreadMemory } from '../../base/memory-account.ts'
 import { type CollectedRows, unpackRows } from '../../query/packed-rows.ts'
 import type { MadePage, PageRunner, RemotePageTask } from '../../query/page-task.ts'
 import {
@@ -15,8 +18,13 @@ import {
   fromPlainError,
   type PackedPage,
   type Question,
+  type ThreadStart,
   type WorkerReply,
 } from './query-messages.ts'
+
+/** How long a thread is idle before it is looked at, and the size from which on it is not kept. */
+const restMs = 5000
+const restBytesMax = 48 * MiB
 
 interface Waiting {
   readonly resolve: (result: unknown) => void
@@ -24,15 +32,30 @@ interface Waiting {
 }
 
 export class QueryThread implements PageRunner, AsyncDisposable {
-  readonly #start: () => Worker
+  readonly #start: (memory: ThreadMemory | undefined) => Worker
+  readonly #memory: MemoryAccount | undefined
   readonly #log: Logger
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   #asked = 0
   #isClosed = false
 
-  constructor(directory: string, log: Logger, start = () => startWorker(directory)) {
+  #rest: NodeJS.Timeout | undefined
+
+  constructor(
+    directory: string,
+    log: Logger,
+    {
+      start = memory => startWorker({ directory, memory }),
+      memory,
+    }: {
+      readonly start?: (memory: ThreadMemory | undefined) => Worker
+      /** Counts what the thread holds. */
+      readonly memory?: MemoryAccount | undefined
+    } = {},
+  ) {
     this.#start = start
+    this.#memory = memory
     this.#log = log
   }
 
@@ -67,6 +90,7 @@ export class QueryThread implements PageRunner, AsyncDisposable {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
+    machine.clearTimeout(this.#rest)
     const worker = this.#worker
     this.#lose(worker, 'The server is closing.')
     await worker?.terminate()
@@ -84,7 +108,8 @@ export class QueryThread implements PageRunner, AsyncDisposable {
       worker.postMessage({ cancel: number } satisfies Cancellation)
     }
     const answer = new Promise((resolve, reject) => {
-      worker.postMessage({ number, ask } satisfies Question)
+      worker.postMessage({ number, ask, memoryBytesMax: heldHere()?.share.freeBytes } satisfies Question)
+      machine.clearTimeout(this.#rest)
       this.#waiting.set(number, { resolve, reject })
       worker.ref()
     })
@@ -95,11 +120,26 @@ export class QueryThread implements PageRunner, AsyncDisposable {
 
   #forget(worker: Worker, number: number): void {
     this.#waiting.delete(number)
-    if (this.#waiting.size === 0) worker.unref()
+    if (this.#waiting.size > 0) return
+    worker.unref()
+    machine.clearTimeout(this.#rest)
+    this.#rest = machine.setTimeout(() => void this.#endIfLarge(worker), restMs).unref()
+  }
+
+  /** Ends an idle thread that has grown: only with its end the system gets its memory back. */
+  async #endIfLarge(worker: Worker): Promise<void> {
+    // Older Nodes cannot tell how large a thread is.
+    const heap = await worker.getHeapStatistics?.().catch(() => undefined)
+    const isSmall = heap !== undefined && heap.total_heap_size + heap.external_memory < restBytesMax
+    if (isSmall || this.#worker !== worker || this.#waiting.size > 0) return
+    this.#worker = undefined
+    await worker.terminate()
   }
 
   #begin(): Worker {
-    const worker = this.#start()
+    const memory = this.#memory?.openThread()
+    const worker = this.#start(memory && threadMemory(memory))
+    worker.on('exit', () => memory?.[Symbol.dispose]())
     worker.on('message', (answer: WorkerReply) => this.#hear(worker, answer))
     worker.on('error', error => this.#log.error({ error }, 'the query thread failed; the next query starts a new one'))
     worker.on('exit', () => this.#lose(worker, 'The thread that worked on the query ended. Ask again.'))
@@ -126,11 +166,16 @@ function unavailable(sentence: string): CapacityError {
   return new CapacityError('unavailable', sentence, 0)
 }
 
+/** What can be sent to the thread. */
+function threadMemory({ bytesMax, cells, cell }: ThreadMemory): ThreadMemory {
+  return { bytesMax, cells, cell }
+}
+
 /**
  * Starts the file beside this one, in the sources or in the build. The thread does not get the flags of the
  * process.
  */
-export function startWorker(directory: string): Worker {
+export function startWorker(workerData: ThreadStart): Worker {
   const name = import.meta.url.endsWith('.ts') ? './query-worker.ts' : './query-worker.js'
-  return new Worker(new URL(name, import.meta.url), { workerData: { directory }, execArgv: [], name: 'queries' })
+  return new Worker(new URL(name, import.meta.url), { workerData, execArgv: [], name: 'queries' })
 }

@@ -11,14 +11,23 @@ import { withReaderContract } from '../../adapters/contract.ts'
 import { checkpointFile } from '../../adapters/sqlite/checkpoints.ts'
 import { Snapshots } from '../../adapters/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../../adapters/sqlite/sorted-entries.ts'
+import { holding, MemoryAccount } from '../../base/memory-account.ts'
 import { indexKeysOf } from '../../engine/index-keys.ts'
 import { collectRows } from '../../query/collect-rows.ts'
 import { buffersOfRows, type CollectedRows, packRows } from '../../query/packed-rows.ts'
 import { describeIndexes, type MadePage, makePage, type RemotePageTask } from '../../query/page-task.ts'
 import { collectorOf, programOf } from './programs.ts'
-import { type Cancellation, type PackedPage, type Question, toPlainError, type WorkerReply } from './query-messages.ts'
+import {
+  type Cancellation,
+  type PackedPage,
+  type Question,
+  type ThreadStart,
+  toPlainError,
+  type WorkerReply,
+} from './query-messages.ts'
 
-const { directory } = workerData as { directory: string }
+const { directory, memory } = workerData as ThreadStart
+const account = memory && MemoryAccount.ofThread(memory)
 const snapshots = new Snapshots(directory, indexKeysOf)
 /** The tasks that are running, by the number of their question. */
 const underWay = new Map<number, AbortController>()
@@ -61,14 +70,20 @@ function sort({ container, index, builtTo }: SortTask): Promise<SortedEntries | 
   return snapshots.within(container, snapshot => snapshot.sortedEntries(index, builtTo))
 }
 
-async function answer({ number, ask }: Question): Promise<void> {
+/** Counts what the work holds on the account that the threads share. */
+async function counted<T>(bytesMax: number | undefined, work: () => Promise<T>): Promise<T> {
+  using lease = account?.share(bytesMax).hold('work')
+  return await holding(lease, work)
+}
+
+async function answer({ number, ask, memoryBytesMax }: Question): Promise<void> {
   const controller = new AbortController()
   underWay.set(number, controller)
   try {
     if (ask.kind === 'page') {
-      answerPage(number, await page(ask.task, controller.signal))
+      answerPage(number, await counted(memoryBytesMax, () => page(ask.task, controller.signal)))
     } else if (ask.kind === 'collect') {
-      const result = await collect(ask.task, controller.signal)
+      const result = await counted(memoryBytesMax, () => collect(ask.task, controller.signal))
       const buffers = result === 'stale' ? [] : result.pieces.flatMap(buffersOfRows)
       port.postMessage({ number, result } satisfies WorkerReply, buffers)
     } else if (ask.kind === 'checkpoint') {
