@@ -13,10 +13,9 @@ import { publicError } from './error-map.ts'
 import { answerExport } from './export-calls.ts'
 import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
 import { answerImport, type ImportSide } from './import-calls.ts'
-import { metricsText, type RequestCounters } from './metrics.ts'
+import { type MetricsContext, metricsText } from './metrics/metrics-text.ts'
 
-export interface AdminOptions extends GuardOptions, AdminContext {
-  readonly counters: RequestCounters
+export interface AdminOptions extends GuardOptions, AdminContext, MetricsContext {
   readonly log: Logger
   readonly version: string
   readonly storeName: string

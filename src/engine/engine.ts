@@ -9,7 +9,7 @@
  * `systemItems` has what Mayfly stores for itself, and `reports` has the reports on a container.
  */
 
-import type { EpochSeconds } from '../base/clock.ts'
+import { type EpochSeconds, machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { IdleWatch } from '../base/idle.ts'
 import type { Logger } from '../base/log.ts'
@@ -60,6 +60,7 @@ import {
   runQueryPage,
 } from './query.ts'
 import { Reports } from './reports.ts'
+import { logSlowPage } from './slow-queries.ts'
 import { SystemItems } from './system-items.ts'
 import { Uncharged } from './uncharged.ts'
 import { isSurelyLong } from './where-to-run.ts'
@@ -74,6 +75,8 @@ export interface EngineOptions {
   /** Makes long pages of queries in another thread, if that is possible. */
   readonly pageRunner?: PageRunner | undefined
   readonly hasFixedDeadlines?: PurgerOptions['hasFixedDeadlines']
+  /** Pages of queries that take longer are logged. */
+  readonly slowQueryMs?: number
 }
 
 /** The result of a point read, and its charge. */
@@ -112,11 +115,15 @@ export class Engine implements AsyncDisposable {
   readonly #store: Store
   readonly #ledger: Ledger
   readonly #pageRunner: PageRunner | undefined
+  readonly #log: Logger
+  readonly #slowQueryMs: number
   /** Items read, written and listed since the start. */
   #operations = 0
 
   constructor(options: EngineOptions) {
     const { store, rateLimit, partitions, log, declaredIndexes, pageRunner, hasFixedDeadlines } = options
+    this.#log = log
+    this.#slowQueryMs = options.slowQueryMs ?? Number.POSITIVE_INFINITY
     this.#store = store
     this.#ledger = new Ledger({ isEnforced: rateLimit, share: () => store.share() })
     this.#pageRunner = pageRunner
@@ -326,9 +333,13 @@ export class Engine implements AsyncDisposable {
   /** One page of a query. */
   async queryPage(container: ContainerRecord, query: ItemQuery, page: QueryPageRequest): Promise<QueryResult> {
     this.#operations++
+    const startMs = machine.monotonicMs()
     const result = await runQueryPage(this.#queryParts, container, query, page)
     const { itemsRead, bytesOut } = result.statistics
-    return { ...result, chargeRu: this.chargePage(container, itemsRead, bytesOut) }
+    const chargeRu = this.chargePage(container, itemsRead, bytesOut)
+    const ms = machine.monotonicMs() - startMs
+    if (ms >= this.#slowQueryMs) logSlowPage(this.#log, { container, query, page: result, chargeRu, ms })
+    return { ...result, chargeRu }
   }
 
   /** Whether long work can be done elsewhere, so that it is worth asking. */

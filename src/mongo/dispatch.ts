@@ -298,7 +298,8 @@ function checkFields(command: Command, args: Arguments, sequences: readonly Docu
 function end(call: CommandCall, code: number): void {
   const { service, client, session, command, operation, chargeRu } = call
   service.operations.end(operation)
-  service.onAnswer(code, chargeRu)
+  const { elapsedMs: ms } = operation
+  service.onAnswer({ protocol: 'mongo', operation: command.name, status: code, chargeRu, ms, target: call.database })
   // A free command of a driver must not hide the user's last one.
   if (chargeRu === 0 && !isOnDocuments(call)) return
   const last = { command: command.name, number: operation.id, chargeRu, elapsedMs: operation.elapsedMs }

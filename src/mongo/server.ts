@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AccountKeys } from '../base/account-keys.ts'
+import type { OnAnswer } from '../base/answered.ts'
 import { type Clock, machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { MemoryAccount } from '../base/memory-account.ts'
@@ -46,7 +47,7 @@ export interface MongoOptions {
   readonly version: string
   readonly settings: MongoSettings
   readonly uptimeMs: () => number
-  readonly onAnswer: (code: number, chargeRu: number) => void
+  readonly onAnswer: OnAnswer
 }
 
 export class MongoServer {
@@ -133,6 +134,11 @@ export class MongoServer {
     if (found !== undefined) return found.container
     const shard = shardKey === undefined ? {} : { shardKey: [shardKey.replace(/^\//, '').replaceAll('/', '.')] }
     return (await createCollection(engine, namespace, { options: emptyDocument, ...shard })).container
+  }
+
+  get state(): { readonly connections: number; readonly cursors: number; readonly sessions: number } {
+    const { cursors, sessions } = this.#service
+    return { connections: this.#connections.size, cursors: cursors.size, sessions: sessions.size }
   }
 
   /** Closes every connection after its running command is answered. */

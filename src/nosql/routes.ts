@@ -130,6 +130,9 @@ function getItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return isChangeFeed(request) ? changeFeed(request) : listItems(request)
 }
 
+/** The first word of each entry of the table. The account has none. */
+export const resourceTypes: ReadonlySet<string> = new Set(Object.keys(resources))
+
 /** The last resource type in a path. The signature covers it. */
 export function resourceTypeOf(path: readonly string[]): string {
   return path.length === 0 ? '' : path[path.length % 2 === 0 ? path.length - 2 : path.length - 1]!

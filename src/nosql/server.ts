@@ -1,6 +1,8 @@
 /** Handles one request: authorizes it, runs its handler, and always sends exactly one answer. */
 
 import { wellKnownKey } from '../base/account-keys.ts'
+import type { OnAnswer } from '../base/answered.ts'
+import { machine } from '../base/clock.ts'
 import { MayflyError } from '../base/error.ts'
 import type { HostNames } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
@@ -23,6 +25,7 @@ import { checkPriority } from './http/request-priority.ts'
 import { type NosqlResponse, send, sendError } from './http/response.ts'
 import type { HttpHead, HttpRequest, Reply } from './http/transport.ts'
 import { binaryJsonToText, isBinaryJson } from './json/binary-json.ts'
+import { operationName, unknownOperation } from './operation-name.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 
 export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
@@ -30,8 +33,7 @@ export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
   readonly hostNames: HostNames
   readonly memory: MemoryAccount
   readonly log: Logger
-  /** Called for every answer with its status and charge. */
-  readonly onAnswer: (status: number, chargeRu: number) => void
+  readonly onAnswer: OnAnswer
 }
 
 export interface NosqlServer extends AsyncDisposable {
@@ -42,27 +44,42 @@ export interface NosqlServer extends AsyncDisposable {
   refuse(request: Pick<HttpHead, 'method' | 'url'>, reply: Reply, error: unknown): void
 }
 
+/** A request that is not answered yet. */
+interface Begun {
+  readonly http: Pick<HttpHead, 'method' | 'url'> & Partial<Pick<HttpHead, 'headers'>>
+  /** Known once it is authorized. */
+  operation: string
+  readonly startMs: number
+}
+
 export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly door: NosqlDoor } {
   const { log, onAnswer, engine, keys, entra, strict, hostNames, memory } = options
   const authorizer = new Authorizer(keys)
   const service: Service = { engine, keys, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
 
-  function succeed(http: HttpHead, reply: Reply, activityId: string, response: NosqlResponse): void {
-    send(reply, activityId, response, bytes => holdAnswer(http, bytes))
-    onAnswer(response.status, response.chargeRu)
+  function tell({ http, operation, startMs }: Begun, activityId: string, status: number, chargeRu: number): void {
+    const ms = machine.monotonicMs() - startMs
+    const traceParent = http.headers === undefined ? undefined : single(http.headers.traceparent)
+    onAnswer({ protocol: 'nosql', operation, status, chargeRu, ms, target: http.url, activityId, traceParent })
   }
 
-  function fail(
-    { method, url }: Pick<HttpHead, 'method' | 'url'>,
+  function succeed(
+    begun: Begun & { readonly http: HttpHead },
     reply: Reply,
     activityId: string,
-    error: unknown,
+    response: NosqlResponse,
   ): void {
+    send(reply, activityId, response, bytes => holdAnswer(begun.http, bytes))
+    tell(begun, activityId, response.status, response.chargeRu)
+  }
+
+  function fail(begun: Begun, reply: Reply, activityId: string, error: unknown): void {
+    const { method, url } = begun.http
     const shown = publicError(error)
     if (!(error instanceof MayflyError) || error.kind === 'internal') {
       log.error({ error, activityId, method, url }, 'a request failed in a way it should not')
     }
-    onAnswer(shown.status, shown.chargeRu)
+    tell(begun, activityId, shown.status, shown.chargeRu)
     sendError(reply, activityId, url, shown)
   }
 
@@ -110,9 +127,11 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
 
   function answer(http: HttpHead, reply: Reply, body: Buffer | (() => Promise<Buffer>)): void {
     const activityId = newActivityId()
+    const begun = { http, operation: unknownOperation, startMs: machine.monotonicMs() }
     try {
       const response = andThen(resolveAddress(engine, http.url, single(http.headers[partitionKeyHeader])), address => {
         const grant = authorize(http, address)
+        begun.operation = operationName(http, address.path)
         memory.checkRoom()
         checkPriority(http.headers)
         return typeof body === 'function'
@@ -121,13 +140,13 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
       })
       if (response instanceof Promise) {
         response
-          .then(made => succeed(http, reply, activityId, made))
-          .catch(error => fail(http, reply, activityId, error))
+          .then(made => succeed(begun, reply, activityId, made))
+          .catch(error => fail(begun, reply, activityId, error))
       } else {
-        succeed(http, reply, activityId, response)
+        succeed(begun, reply, activityId, response)
       }
     } catch (error) {
-      fail(http, reply, activityId, error)
+      fail(begun, reply, activityId, error)
     }
   }
 
@@ -138,7 +157,8 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
 
     receive: answer,
 
-    refuse: (request, reply, error) => fail(request, reply, newActivityId(), error),
+    refuse: (http, reply, error) =>
+      fail({ http, operation: unknownOperation, startMs: machine.monotonicMs() }, reply, newActivityId(), error),
 
     [Symbol.asyncDispose]: async () => {
       await service.scripts[Symbol.asyncDispose]()

@@ -53,6 +53,8 @@ export interface Config {
   /** Most connections of each port. */
   readonly connectionsMax: number
   readonly logLevel: LogLevel
+  /** Pages of queries that take longer are logged. */
+  readonly slowQueryMs: number
 }
 
 export interface Flag {
@@ -151,6 +153,11 @@ export const serverFlags = {
     default: 'info',
     emulatorVariable: 'LOG_LEVEL',
   },
+  slowQueryMs: {
+    flags: '--slow-query-ms <number>',
+    help: 'log pages of queries that take longer, with their plan and cost; 0 logs none',
+    default: '1000',
+  },
   json: { flags: '--json', help: 'print one line of JSON when ready' },
   insecureAllowWellKnownKey: {
     flags: '--insecure-allow-well-known-key',
@@ -212,6 +219,7 @@ export function parseConfig(values: FlagValues): Config {
       values.partitions === undefined ? undefined : wholeNumber(values.partitions, '--partitions', 1, partitionsMax),
     memoryBudgetBytes: wholeNumber(values.memoryBudget, '--memory-budget', 16, 1_000_000) * MiB,
     connectionsMax: wholeNumber(values.maxConnections, '--max-connections', 1, 1_000_000),
+    slowQueryMs: wholeNumber(values.slowQueryMs, '--slow-query-ms', 0, 86_400_000) || Number.POSITIVE_INFINITY,
     logLevel: oneOf(values.logLevel === 'quiet' ? 'silent' : values.logLevel, logLevels, '--log-level'),
   }
 }

@@ -3,8 +3,9 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { withContract } from '../adapters/contract.ts'
+import type { PostgresOptions } from '../adapters/postgres/open.ts'
 import { openSqlite, type SqliteOptions } from '../adapters/sqlite/open.ts'
-import { RequestCounters } from '../admin/metrics.ts'
+import { RequestCounters } from '../admin/metrics/request-counters.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { AccountKeys } from '../base/account-keys.ts'
 import {
@@ -32,6 +33,7 @@ import { declaredByDefinition } from '../nosql/definitions/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import type { Store } from '../store/port.ts'
 import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
+import { answerObserver } from './answer-observer.ts'
 import { logClockEvent } from './clock-log.ts'
 import { type Config, checkExposure, readKeyFile } from './config.ts'
 import { ExplorerSide, isExplorerPath, mongoSide, pageFolder } from './explorer-side.ts'
@@ -103,9 +105,17 @@ export async function startServer(
     if (condition === 'refused') log.error({}, sentence)
     else log.info({}, sentence)
   }
+  const onPostgres: PostgresOptions['onCondition'] = (condition, sentence) => {
+    if (condition === 'away') log.warn({}, sentence)
+    else log.info({}, sentence)
+  }
+  let countConnections: (() => Readonly<Record<string, number>>) | undefined
+  const onOpened = (count: () => Readonly<Record<string, number>>) => {
+    countConnections = count
+  }
   const memory = MemoryAccount.ofBudget(config.memoryBudgetBytes)
   const queries = queryThread(config, log, memory)
-  const opened = withContract(await openStore(config, makeClock, { onFatal, onDisk }, queries))
+  const opened = withContract(await openStore(config, makeClock, { onFatal, onDisk, onPostgres, onOpened }, queries))
   const store = config.feedDeaths === 'deadline' ? withPromptDeaths(opened) : opened
   const { rateLimit, partitions, strict, host } = config
   const keys = new AccountKeys(config.keys)
@@ -118,6 +128,7 @@ export async function startServer(
     declaredIndexes: declaredByDefinition,
     pageRunner: queries,
     hasFixedDeadlines: hasDateDeadlines,
+    slowQueryMs: config.slowQueryMs,
   })
   const listeners: Listener[] = []
   const reloadKeys = () => {
@@ -146,6 +157,7 @@ export async function startServer(
     log.info({ file: tls.certificate }, 'new connections get the certificate as it is now')
   }
   const counters = new RequestCounters()
+  const onAnswer = answerObserver(counters, config, log)
   const nosql = nosqlServer({
     engine,
     keys,
@@ -154,7 +166,7 @@ export async function startServer(
     memory,
     strict,
     log,
-    onAnswer: (status, chargeRu) => counters.count(status, chargeRu),
+    onAnswer,
   })
   const mongoSettings = {
     isDocumentTtlOn: config.mongoDocumentTtl,
@@ -176,6 +188,8 @@ export async function startServer(
     hostNames,
     reloadKeys,
     storeName: storeName(config),
+    mongoState: () => openedMongo?.state,
+    storeConnections: () => countConnections?.(),
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
     imports,
@@ -183,13 +197,14 @@ export async function startServer(
   })
 
   let mongo: Promise<MongoServer> | undefined
+  let openedMongo: MongoServer | undefined
   const loadMongo = () => {
     mongo ??= openMongo()
     return mongo
   }
   const openMongo = async () => {
     const { MongoServer } = await import('../mongo/server.ts')
-    return MongoServer.open({
+    openedMongo = await MongoServer.open({
       engine,
       clock,
       log,
@@ -198,8 +213,9 @@ export async function startServer(
       version,
       settings: mongoSettings,
       uptimeMs: () => machine.monotonicMs() - startedMs,
-      onAnswer: (_code, chargeRu) => counters.count(200, chargeRu),
+      onAnswer,
     })
+    return openedMongo
   }
 
   let mongoPort: number | undefined
@@ -290,11 +306,15 @@ function queryThread({ directory, storeUrl }: Config, log: Logger, memory: Memor
   return directory === undefined || storeUrl !== undefined ? undefined : new QueryThread(directory, log, { memory })
 }
 
+interface StoreListeners extends Pick<SqliteOptions, 'onFatal' | 'onDisk'>, Pick<PostgresOptions, 'onOpened'> {
+  readonly onPostgres: PostgresOptions['onCondition']
+}
+
 /** The PostgreSQL client is loaded only if it is used: it is an optional dependency. */
 async function openStore(
   { directory, storeUrl, acceptLostWrites }: Config,
   clock: (stored: StoredTime) => Clock,
-  { onFatal, onDisk }: Pick<SqliteOptions, 'onFatal' | 'onDisk'>,
+  { onFatal, onDisk, onPostgres, onOpened }: StoreListeners,
   queries: QueryThread | undefined,
 ): Promise<Store> {
   if (storeUrl === undefined) {
@@ -311,7 +331,7 @@ async function openStore(
     })
   }
   const { openPostgres } = await import('../adapters/postgres/open.ts')
-  return openPostgres({ url: storeUrl, clock, onFatal, keysOf: indexKeysOf })
+  return openPostgres({ url: storeUrl, clock, onFatal, onCondition: onPostgres, onOpened, keysOf: indexKeysOf })
 }
 
 function storeName({ directory, storeUrl }: Config): string {

@@ -17,6 +17,7 @@
  */
 
 import { machine } from '../base/clock.ts'
+import { CapacityError } from '../base/error.ts'
 import type { IdleWatch } from '../base/idle.ts'
 import { sweepRowsMax } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
@@ -148,6 +149,8 @@ export class Purger implements AsyncDisposable {
   /** A failure that lasts is logged once, not once a second. */
   #logOnce(error: unknown, where: object, sentence: string): void {
     this.#hasFailed = true
+    // The store itself says when it is away and when it is back.
+    if (error instanceof CapacityError && error.kind === 'unavailable') return
     const reason = error instanceof Error ? error.message : String(error)
     if (reason === this.#lastFailure) return
     this.#lastFailure = reason

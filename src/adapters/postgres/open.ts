@@ -13,7 +13,7 @@ import type { ItemWrite, Step } from '../../store/writing.ts'
 import { PostgresCatalog } from './catalog/catalog.ts'
 import { CatalogCopy } from './catalog/catalog-copy.ts'
 import { isDistributed } from './connection/citus.ts'
-import { Connections } from './connection/connections.ts'
+import { Connections, type OnCondition } from './connection/connections.ts'
 import { type ClockRow, Moments, readClockRow } from './connection/moments.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
 import { IndexBuild } from './index-build.ts'
@@ -39,12 +39,15 @@ export interface PostgresOptions {
   readonly clock: (stored: StoredTime) => Clock
   /** The store cannot go on: its tables are gone. */
   readonly onFatal: (error: Error) => void
+  readonly onCondition?: OnCondition | undefined
+  /** Is given a function that counts the connections. */
+  readonly onOpened?: ((countConnections: () => Readonly<Record<string, number>>) => void) | undefined
   /** Makes the index keys of bodies. The default knows JSON bodies only. */
   readonly keysOf?: KeyMaker
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const connections = await Connections.open(options.url)
+  const connections = await Connections.open(options.url, options.onCondition)
   try {
     const session = await connections.acquire()
     let row: ClockRow
@@ -64,6 +67,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     } finally {
       session.release()
     }
+    options.onOpened?.(() => connections.counts)
     return new PostgresStore(connections, { isCluster, row, newest }, options)
   } catch (error) {
     await connections[Symbol.asyncDispose]()

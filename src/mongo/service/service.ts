@@ -1,6 +1,7 @@
 /** What all connections share: the engine, users, sessions, cursors and running commands. */
 
 import type { AccountKeys } from '../../base/account-keys.ts'
+import type { OnAnswer } from '../../base/answered.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
@@ -49,7 +50,6 @@ export interface MongoService {
   readonly intents: WriteIntents<Transaction>
   readonly version: string
   readonly uptimeMs: () => number
-  /** Called with every answer: its code (0 for success) and its cost. */
-  readonly onAnswer: (code: number, chargeRu: number) => void
+  readonly onAnswer: OnAnswer
   connectionCount(): number
 }

@@ -8,7 +8,7 @@
 import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
 import { CapacityError, RequestError } from '../../../base/error.ts'
 import { Attempts, postgresRetryMs } from './attempts.ts'
-import { isConflict, isCrowded, isLost, translate } from './errors.ts'
+import { codeOf, isConflict, isCrowded, isLost, translate } from './errors.ts'
 
 /** Shared connections for point reads, and connections in the pool. */
 export const postgresReadersMax = 2
@@ -24,6 +24,8 @@ const postgresConnectMsMax = 5000
 
 /** Attempts to connect while PostgreSQL has no connection left: 2.5 seconds in all. */
 const postgresConnectionsAskedMax = 9
+
+export type OnCondition = (condition: 'away' | 'back', sentence: string) => void
 
 /** Parsed and planned once for each connection. */
 export interface SqlStatement {
@@ -67,19 +69,23 @@ export class Connections implements AsyncDisposable {
   readonly #newClient: () => Client
   readonly #pool: Pool
   readonly #readers: (Promise<Client> | undefined)[] = new Array(postgresReadersMax).fill(undefined)
+  readonly #onCondition: OnCondition
+  #isAway = false
   #turn = 0
   #isClosed = false
 
-  private constructor(newClient: () => Client, pool: Pool) {
+  private constructor(newClient: () => Client, pool: Pool, onCondition: OnCondition) {
     this.#newClient = newClient
     this.#pool = pool
+    this.#onCondition = onCondition
     // A broken connection is replaced when it is needed. Without listeners its error would end the process:
     // the pool's listener is for idle connections, the client's for those in use.
     pool.on('error', () => {})
     pool.on('connect', client => client.on('error', () => {}))
   }
 
-  static async open(url: string): Promise<Connections> {
+  /** `onCondition` is told once when PostgreSQL goes, and once when it is back. */
+  static async open(url: string, onCondition: OnCondition = () => {}): Promise<Connections> {
     const pg = await driver()
     const config: ClientConfig & { pipeline: boolean } = {
       connectionString: url,
@@ -100,7 +106,14 @@ export class Connections implements AsyncDisposable {
       },
     }
     const poolConfig: PoolConfig = { ...config, max: postgresPoolMax }
-    return new Connections(() => new pg.Client(config), new pg.Pool(poolConfig))
+    return new Connections(() => new pg.Client(config), new pg.Pool(poolConfig), onCondition)
+  }
+
+  /** How many connections there are, by what they do, and how many requests wait for one. */
+  get counts(): Readonly<Record<string, number>> {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    const shared = this.#readers.filter(reader => reader !== undefined).length
+    return { idle: idleCount, busy: totalCount - idleCount, shared, waiting: waitingCount }
   }
 
   /** Runs one statement, not always a read, on a shared connection; it may be repeated. */
@@ -109,7 +122,9 @@ export class Connections implements AsyncDisposable {
     for (;;) {
       try {
         const reader = await this.#reader()
-        return (await reader.query({ ...statement, values })).rows as Row[]
+        const { rows } = await reader.query({ ...statement, values })
+        this.#isBack()
+        return rows as Row[]
       } catch (error) {
         const mayRepeat = (isLost(error) || isCrowded(error)) && !this.#isClosed
         if (!mayRepeat || !(await attempts.another())) throw translate(error)
@@ -149,11 +164,14 @@ export class Connections implements AsyncDisposable {
     const attempts = new Attempts(postgresConnectionsAskedMax)
     for (;;) {
       try {
-        return await this.#pool.connect()
+        const session = await this.#pool.connect()
+        this.#isBack()
+        return session
       } catch (error) {
         if (this.#isClosed) throw new CapacityError('unavailable', 'The store is closed.', 0)
         if (isCrowded(error) && (await attempts.another())) continue
         if (!isLost(error)) throw translate(error)
+        this.#isGone(error)
         const sentence = 'No connection to PostgreSQL could be had.'
         throw new CapacityError('unavailable', sentence, postgresRetryMs, { cause: error })
       }
@@ -194,9 +212,25 @@ export class Connections implements AsyncDisposable {
     }
     client.on('error', forget)
     client.on('end', forget)
-    connected.catch(forget)
+    connected.catch(error => {
+      forget()
+      if (isLost(error)) this.#isGone(error)
+    })
     this.#readers[slot] = connected
     return connected
+  }
+
+  #isGone(error: unknown): void {
+    if (this.#isAway || this.#isClosed) return
+    this.#isAway = true
+    const reason = codeOf(error) || (error as Error).message
+    this.#onCondition('away', `PostgreSQL does not answer (${reason}); requests fail until it is back`)
+  }
+
+  #isBack(): void {
+    if (!this.#isAway) return
+    this.#isAway = false
+    this.#onCondition('back', 'PostgreSQL answers again')
   }
 }
 

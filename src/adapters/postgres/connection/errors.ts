@@ -28,6 +28,9 @@ const retryAfterMs = 1000
 /** Messages of the driver when the socket closes during a query; these errors have no code. */
 const lostWords = ['Connection terminated', 'Connection ended', 'Client has encountered a connection error', 'timeout']
 
+/** A worker of Citus that has no connection left: the coordinator reports it as a broken connection. */
+const crowdedWords = /too many (connections|clients)|remaining connection slots are reserved/
+
 /** Messages of Citus, as internal errors, when a worker or the coordinator was killed during a statement. */
 const brokenWords = ['could not commit transaction', 'postmaster was shut down']
 
@@ -46,9 +49,15 @@ export function isLocked(error: unknown): boolean {
   return codeOf(error) === code.lockNotAvailable
 }
 
-/** PostgreSQL has no connection left at the moment. */
+/** PostgreSQL, or a worker of its cluster, has no connection left at the moment. */
 export function isCrowded(error: unknown): boolean {
-  return codeOf(error) === code.tooManyConnections
+  return codeOf(error) === code.tooManyConnections || isWorkerCrowded(error)
+}
+
+export function isWorkerCrowded(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof MayflyError) return false
+  const detail = 'detail' in error && typeof error.detail === 'string' ? error.detail : ''
+  return codeOf(error) !== code.tooManyConnections && crowdedWords.test(`${error.message} ${detail}`)
 }
 
 /** The connection broke: nobody knows whether the statement took effect. */
@@ -85,6 +94,9 @@ export function translate(error: unknown): Error {
   // 28: not this user. 3D: no such database.
   if (codeOf(error).startsWith('28') || codeOf(error).startsWith('3D')) {
     return new CapacityError('unavailable', 'PostgreSQL refuses the connection.', retryAfterMs, cause)
+  }
+  if (isWorkerCrowded(error)) {
+    return new CapacityError('unavailable', 'A worker of the cluster has no connection left.', retryAfterMs, cause)
   }
   if (isLost(error)) {
     return new CapacityError('unavailable', 'The connection to PostgreSQL was lost.', retryAfterMs, cause)

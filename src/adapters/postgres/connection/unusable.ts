@@ -3,7 +3,7 @@
 import { MayflyError, RequestError } from '../../../base/error.ts'
 import { objectionToNode } from './citus.ts'
 import type { PostgresSession } from './connections.ts'
-import { codeOf, isLost, translate } from './errors.ts'
+import { codeOf, isCrowded, isLost, isWorkerCrowded, translate } from './errors.ts'
 
 /** The oldest PostgreSQL that is still maintained; nothing here is tried with older ones. */
 const postgresVersionMin = 140_000
@@ -62,6 +62,13 @@ export function whyNot(error: unknown, url: string): Error {
     const command = `GRANT CREATE ON DATABASE "${database}" TO "${user}"`
     return say(`${user} may not make or use the schema mayfly in ${database}. Let it: ${command}.`)
   }
+  if (isWorkerCrowded(cause)) {
+    const command = `ALTER ROLE "${user}" CONNECTION LIMIT -1`
+    return say(
+      `A worker of the cluster has no connection left for ${user}. Let it have more, on every node: ${command}.`,
+    )
+  }
+  if (isCrowded(cause)) return say(`PostgreSQL at ${place} has no connection left for ${user}.`)
   if (isLost(cause)) return say(`PostgreSQL at ${place} cannot be reached (${code || (cause as Error).message}).`)
   return translate(error)
 }
