@@ -27,18 +27,25 @@ export function parsePrometheus(text: string): Map<string, Family> {
     assert.match(name!, metricName)
     assert.ok(!families.has(name!), `${name} comes twice`)
     const [, typed, type] =
-      /^# TYPE (\S+) (counter|gauge)$/.exec(lines[at++] ?? '') ?? assert.fail(`no TYPE of ${name}`)
+      /^# TYPE (\S+) (counter|gauge|histogram)$/.exec(lines[at++] ?? '') ?? assert.fail(`no TYPE of ${name}`)
     assert.equal(typed, name)
     assert.equal(name!.endsWith('_total'), type === 'counter', `${name} is a ${type}`)
     const samples: Sample[] = []
     for (; at < lines.length && !lines[at]!.startsWith('#'); at++) {
       assert.ok(!seen.has(lines[at]!.replace(/ \S+$/, '')), `a sample comes twice: ${lines[at]}`)
       seen.add(lines[at]!.replace(/ \S+$/, ''))
-      samples.push(parseSample(lines[at]!, name!))
+      samples.push(parseSample(lines[at]!, sampleName(lines[at]!, name!, type!)))
     }
     families.set(name!, { type: type!, help: help!, samples })
   }
   return families
+}
+
+/** A histogram has samples of three names. */
+function sampleName(line: string, name: string, type: string): string {
+  if (type !== 'histogram') return name
+  const [, suffix] = /^(_bucket|_sum|_count)[{ ]/.exec(line.slice(name.length)) ?? assert.fail(line)
+  return name + suffix
 }
 
 function parseSample(line: string, name: string): Sample {

@@ -222,3 +222,42 @@ test('The metrics are valid, count what happened and name every container', asyn
   const purged = later.get('mayfly_items_purged_total')?.samples.find(({ labels }) => labels.database === odd)
   assert.equal(purged?.value, 1)
 })
+
+test('The latency of each operation is a histogram, whatever names clients send', async () => {
+  const before = parsePrometheus((await call(server.db.endpoint, 'GET', '/metrics')).text)
+  const container = await server.newContainer()
+  await container.items.create({ id: '1', pk: 'a' })
+  for (let reads = 0; reads < 3; reads++) await container.item('1', 'a').read()
+  await container.items.query('SELECT * FROM c').fetchAll()
+  await server.send({ path: '/dbs/x/nonsense' })
+  await server.send({ method: 'BREW', path: '/dbs' })
+  const { text } = await call(server.db.endpoint, 'GET', '/metrics')
+  const after = parsePrometheus(text)
+  const counted = (families: typeof after, operation: string) => {
+    const lines = families.get('mayfly_request_duration_seconds')!.samples
+    // Of each series the last two samples are the sum and the count.
+    return lines.filter(({ labels }) => labels.operation === operation && labels.le === '+Inf')[0]?.value ?? 0
+  }
+  for (const [operation, times] of [
+    ['read docs', 3],
+    ['create docs', 1],
+    ['create colls', 1],
+  ] as const) {
+    assert.equal(counted(after, operation) - counted(before, operation), times, operation)
+  }
+  const names = new Set(after.get('mayfly_request_duration_seconds')!.samples.map(({ labels }) => labels.operation))
+  assert.ok(names.has('query docs'))
+  assert.doesNotMatch([...names].join(), /nonsense|BREW/)
+  const buckets = after
+    .get('mayfly_request_duration_seconds')!
+    .samples.filter(({ labels }) => labels.operation === 'read docs' && labels.le !== undefined)
+    .map(({ value }) => value)
+  assert.deepEqual(
+    buckets,
+    buckets.toSorted((left, right) => left - right),
+    'buckets are cumulative',
+  )
+  for (const name of ['mayfly_build_info', 'mayfly_store_up', 'process_resident_memory_bytes']) {
+    assert.ok(after.get(name)!.samples[0]!.value > 0, name)
+  }
+})
