@@ -1,4 +1,4 @@
-/** What a request does, as one of few names for metrics and logs: `read docs`, `query docs`, `create colls`. */
+/** What a request does, as one of few names for metrics and logs: `read docs`, `query docs`. */
 
 import { hasFlag, isQuery } from './http/request.ts'
 import type { HttpHead } from './http/transport.ts'

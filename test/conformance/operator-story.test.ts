@@ -1,6 +1,7 @@
 /**
- * A week of an operator in one test: two gateways over one PostgreSQL with a certificate of their own, watched by
- * Prometheus, through the loss of the database, a rolling restart under load, and the rotation of a key.
+ * A week of an operator in one test: two gateways over one PostgreSQL with a certificate of their own,
+ * watched by Prometheus, through the loss of the database, a rolling restart under load, and the rotation of
+ * a key.
  */
 
 import assert from 'node:assert/strict'
@@ -60,7 +61,7 @@ async function gateTo(url: string) {
   return { url: own.href, close, open: () => open(port), [Symbol.asyncDispose]: close }
 }
 
-/** Over https to another address than the gateway's name, with the Host that a scraper in a cluster would send. */
+/** Over https to another address, with the Host that a scraper in a cluster would send. */
 function scrape(gateway: Served, bearer: string): Promise<{ status: number; text: string }> {
   const { port } = new URL(gateway.endpoint)
   return new Promise((resolve, reject) => {
