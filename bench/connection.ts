@@ -73,6 +73,29 @@ export class Connection<Answer> {
     })
   }
 
+  /** Sends many requests at once, and waits until a mark has come so many times; each answer has it once. */
+  flood(requests: Buffer, mark: string, times: number): Promise<void> {
+    return new Promise(resolve => {
+      let seen = 0
+      let rest = ''
+      const listeners = this.#socket.listeners('data') as ((chunk: Buffer) => void)[]
+      this.#socket.removeAllListeners('data')
+      this.#done = () => {}
+      this.#socket.on('data', (chunk: Buffer) => {
+        const text = rest + chunk.toString('latin1')
+        const parts = text.split(mark)
+        seen += parts.length - 1
+        rest = parts.at(-1)!.slice(-mark.length + 1)
+        if (seen < times) return
+        this.#done = undefined
+        this.#socket.removeAllListeners('data')
+        for (const listener of listeners) this.#socket.on('data', listener)
+        resolve()
+      })
+      this.#socket.write(requests)
+    })
+  }
+
   close(): void {
     this.#socket.destroy()
   }

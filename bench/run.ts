@@ -21,6 +21,7 @@ import { changeStreams } from './workloads/change-streams.ts'
 import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
 import { memory } from './workloads/memory.ts'
+import { isolation } from './workloads/isolation.ts'
 import { mongoBesideQueries } from './workloads/mongo-beside-queries.ts'
 import { mongoCollation } from './workloads/mongo-collation.ts'
 import { mongoFindIndexed } from './workloads/mongo-find-indexed.ts'
@@ -49,6 +50,7 @@ const WORKLOADS: readonly Workload[] = [
   changeFeed,
   scriptAttacks,
   memory,
+  isolation,
   mongoFindOne,
   mongoInsertOne,
   mongoInsertMany,

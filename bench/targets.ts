@@ -48,14 +48,16 @@ export function startMayflyMongo(data: string, checkout = THIS_CHECKOUT): Promis
   return startMayflyOf(checkout, ['--mongo-port', '0', '--data', data], line => portIn(line, 'mongoUri'))
 }
 
-/** Mayfly with both ports. */
-export async function startMayflyBoth(data: string): Promise<ServerProcess & { readonly mongoPort: number }> {
+export type MayflyProcess = ServerProcess & { readonly mongoPort: number }
+
+/** Mayfly with both APIs. */
+export async function startMayflyBoth(flags: readonly string[]): Promise<MayflyProcess> {
   let mongoPort = 0
-  const server = await startMayflyOf(THIS_CHECKOUT, ['--mongo-port', '0', '--data', data], line => {
+  const server = await startMayflyOf(THIS_CHECKOUT, ['--mongo-port', '0', ...flags], line => {
     mongoPort = portIn(line, 'mongoUri')
     return portOfJson(line)
   })
-  return { ...server, mongoPort }
+  return Object.assign(server, { mongoPort })
 }
 
 /** The Mayfly of another checkout. */

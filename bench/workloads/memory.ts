@@ -46,7 +46,7 @@ export const memory: Workload = {
     const rows: string[][] = []
     const findings: Finding[] = []
     for (const name of names) {
-      await using server = await startMayflyBoth(folder.path)
+      await using server = await startMayflyBoth(['--data', folder.path])
       await warmUp(server)
       const idle = memoryOf(server.pid)
       const { tally, reads, refused } = await attack(server, name, workMs)
@@ -152,7 +152,7 @@ function told(tally: Tally): string {
 }
 
 async function fill(data: string): Promise<void> {
-  await using server = await startMayflyBoth(data)
+  await using server = await startMayflyBoth(['--data', data])
   const { port, mongoPort } = server
   await createDatabase(port)
   await createContainer(port, 'items')
