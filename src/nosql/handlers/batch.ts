@@ -6,7 +6,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { itemBytesMax, pageBytesMax } from '../../base/limits.ts'
+import { groupBytesMax, itemBytesMax, pageBytesMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
 import { type PartitionKeyComponent, partitionKeysEqual } from '../../document/partition-key.ts'
 import { itemKey } from '../../engine/item-key.ts'
@@ -37,6 +37,7 @@ import { refusalError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
+import { ShortWork } from '../http/short-work.ts'
 import { readItemText } from '../items/item-body.ts'
 import {
   deleteOperation,
@@ -69,14 +70,16 @@ export async function postBatch(request: NosqlRequest, container: ContainerRecor
     const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
     checkSameKey(view, operations, components)
     const partition = logicalPartitionOf(container, components)
-    const tasks = operations.map(asked => prepare(request, view, asked, partition))
+    const work = new ShortWork()
+    const tasks = operations.map(asked => prepare(request, view, asked, partition, work))
     return answer(view, tasks, await doTogether(request, container, tasks), isBinary)
   }
   // A client with a partition key in the header may be allowed only that key.
   if (named !== undefined) checkSameKey(view, operations, named)
   physicalRange(view, headerOf(request, 'x-ms-documentdb-partitionkeyrangeid'))
   const partition = named && logicalPartitionOf(container, named)
-  const tasks = operations.map(asked => prepare(request, view, asked, partition))
+  const work = new ShortWork()
+  const tasks = operations.map(asked => prepare(request, view, asked, partition, work))
   // Stops at the first failure only if the client asks for it.
   const stops = headerOf(request, 'x-ms-cosmos-batch-continue-on-error')?.toLowerCase() === 'false'
   const done = stops ? await doUntilFailure(request, container, tasks) : await doAll(request, container, tasks)
@@ -105,6 +108,7 @@ function prepare(
   view: ContainerView,
   asked: BatchOperation,
   named: LogicalPartition | undefined,
+  work: ShortWork,
 ): Task {
   const { partitionKey, kind } = asked
   try {
@@ -112,7 +116,7 @@ function prepare(
       partitionKey === undefined && named !== undefined
         ? named
         : logicalPartitionOf(view.record, requirePartitionKey(view, partitionKey))
-    return { asked, operation: toOperation(request, view, asked, partition) }
+    return { asked, operation: toOperation(request, view, asked, partition, work) }
   } catch (error) {
     if (!(error instanceof RequestError)) throw error
     const decide = () => {
@@ -144,6 +148,7 @@ function toOperation(
   view: ContainerView,
   asked: BatchOperation,
   { components, keyOf }: LogicalPartition,
+  work: ShortWork,
 ): ItemOperation {
   const { record } = view
   const { strict } = request.service
@@ -156,7 +161,7 @@ function toOperation(
   if (bytes > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
   if (kind === 'patch') {
     const key = keyOf(checkItemId(asked.id))
-    return patchOperation(view, key, readPatch(body.text, body.parsed), { ifVersion, bytes, strict })
+    return patchOperation(view, key, readPatch(body.text, body.parsed), { ifVersion, bytes, strict, work })
   }
   const item = readItemText(body.text, body.parsed, bytes, { strict })
   checkPartitionKey(view, components, item.properties)
@@ -192,11 +197,25 @@ async function doTogether(request: NosqlRequest, container: ContainerRecord, tas
   return { version, results }
 }
 
-/** All reads of a batch together must fit in one answer. */
+/**
+ * All reads of a batch together must fit in one answer. Its patches together must fit in one group of writes:
+ * a short patch may write a large item, and the whole batch is done while everybody else waits.
+ */
 function boundedSteps(container: ContainerRecord, tasks: readonly Task[]): Step[] {
   const bytes = new Array<number>(tasks.length).fill(0)
+  const patched = new Array<number>(tasks.length).fill(0)
   return tasks.flatMap(({ operation }, at): Step[] => {
     const steps = stepsOf(container, operation)
+    if (operation.kind === 'patch') {
+      const decide: Step['decide'] = (found, moment) => {
+        patched[at] = found?.body.length ?? 0
+        if (patched.slice(0, at + 1).reduce((sum, each) => sum + each) > groupBytesMax) {
+          throw new RequestError('too_large', 'The patches of the batch write too much. Send them in several requests.')
+        }
+        return operation.decide(found, moment)
+      }
+      return [{ ...steps[0]!, decide }]
+    }
     if (operation.kind !== 'read') return steps
     const decide: Step['decide'] = (found, moment) => {
       bytes[at] = found?.body.length ?? 0

@@ -44,6 +44,7 @@ import { documentList } from '../http/list-body.ts'
 import { requireContainer } from '../http/named-resource.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader, type Service } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
+import { ShortWork } from '../http/short-work.ts'
 import { WorkTime } from '../http/work-time.ts'
 import { type CallUserDefined, withFunctions } from '../scripts/query-functions.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
@@ -70,7 +71,7 @@ export async function queryDefinitions(request: NosqlRequest, definitions: Defin
   const { prepared, parameters } = parseQueryRequest(request)
   const momentMs = (await request.service.engine.moment()) * 1000
   const items = definitions.map(({ resource }) => resource as SqlValue)
-  const rows = runQueryOver(prepared, { parameters, momentMs }, items)
+  const rows = new ShortWork().do('The query', () => runQueryOver(prepared, { parameters, momentMs }, items))
   return rows.map((row, number) => ({ number, resource: row as object }))
 }
 

@@ -11,6 +11,7 @@ import type { ItemChange, Step, StepAnswer } from '../../store/writing.ts'
 import { deleteRu, readRu, writeRu } from '../../units/cost.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import { outcomeError } from '../http/outcome-error.ts'
+import { ShortWork } from '../http/short-work.ts'
 import { type ItemBody, itemDraft } from './item-body.ts'
 import type { Patch } from './patch.ts'
 import { prepareCondition } from './patch-condition.ts'
@@ -71,14 +72,19 @@ export function patchOperation(
   view: ContainerView,
   key: ItemKey,
   patch: Patch,
-  { ifVersion, bytes, strict }: { ifVersion: number | undefined; bytes: number; strict: boolean },
+  {
+    ifVersion,
+    bytes,
+    strict,
+    work = new ShortWork(),
+  }: { ifVersion: number | undefined; bytes: number; strict: boolean; work?: ShortWork },
 ): ItemOperation {
   // Throws on an invalid condition before anything is touched.
   if (patch.condition !== undefined) prepareCondition(patch.condition)
   const decide: Step['decide'] = (found, moment) => {
     if (found === undefined) throw outcomeError('missing')
     if (ifVersion !== undefined && found.version !== ifVersion) throw outcomeError('changed')
-    const { text, ttl } = patchItemText(view, key, textOf(found.body), patch, { strict, moment })
+    const { text, ttl } = patchItemText(view, key, textOf(found.body), patch, { strict, moment, work })
     return { kind: 'replace', draft: itemDraft(view, { text }), ttl }
   }
   return { kind: 'patch', key, chargeRu: writeRu(bytes), decide }

@@ -5,6 +5,7 @@ import { PreparedQueries, type PreparedQuery } from '../../sql/prepare.ts'
 import { runQueryOver } from '../../sql/run.ts'
 import type { SqlValue } from '../../sql/values/value.ts'
 import { malformed } from '../definitions/definition-input.ts'
+import type { ShortWork } from '../http/short-work.ts'
 
 const conditions = new PreparedQueries()
 
@@ -19,6 +20,12 @@ export function prepareCondition(condition: string): PreparedQuery {
   return prepared
 }
 
-export function meetsCondition(condition: PreparedQuery, item: SqlValue, moment: EpochSeconds): boolean {
-  return runQueryOver(condition, { momentMs: moment * 1000 }, [item]).length > 0
+/** Judged within the transaction. */
+export function meetsCondition(
+  condition: PreparedQuery,
+  item: SqlValue,
+  { moment, work }: { readonly moment: EpochSeconds; readonly work: ShortWork },
+): boolean {
+  const rows = () => runQueryOver(condition, { momentMs: moment * 1000 }, [item])
+  return work.do('The condition of the patch', rows).length > 0
 }

@@ -8,6 +8,7 @@ import type { ItemKey } from '../../store/item.ts'
 import { parseItemTtl } from '../../ttl/lifespan.ts'
 import { type ContainerView, partitionKeyMismatch } from '../http/container-view.ts'
 import { outcomeError } from '../http/outcome-error.ts'
+import type { ShortWork } from '../http/short-work.ts'
 import { JsonTree } from '../json/json-tree.ts'
 import { type ItemBody, systemProperties } from './item-body.ts'
 import { applyPatch, type Patch } from './patch.ts'
@@ -18,11 +19,11 @@ export function patchItemText(
   key: ItemKey,
   text: string,
   patch: Patch,
-  { strict, moment }: { strict: boolean; moment: EpochSeconds },
+  { strict, moment, work }: { strict: boolean; moment: EpochSeconds; work: ShortWork },
 ): Pick<ItemBody, 'text' | 'ttl'> {
   if (patch.condition !== undefined) {
     const condition = prepareCondition(patch.condition)
-    if (!meetsCondition(condition, JSON.parse(text), moment)) throw outcomeError('changed')
+    if (!meetsCondition(condition, JSON.parse(text), { moment, work })) throw outcomeError('changed')
   }
   const item = new JsonTree(text)
   for (const name of systemProperties) item.delete(name)

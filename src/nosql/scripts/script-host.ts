@@ -8,6 +8,7 @@ import type { ContainerDefinition } from '../definitions/container-definition.ts
 import { publicError } from '../http/error-map.ts'
 import { outcomeError } from '../http/outcome-error.ts'
 import type { Service } from '../http/request.ts'
+import { ShortWork } from '../http/short-work.ts'
 import { readItemText } from '../items/item-body.ts'
 import { parsePatch } from '../items/patch.ts'
 import { patchItemText } from '../items/patch-item.ts'
@@ -79,8 +80,9 @@ async function perform(
       const id = await idOf(transaction, call.document, signal)
       const patch = parsePatch(call.operations)
       const { view, at } = transaction
+      const work = new ShortWork()
       const change = (text: string) =>
-        patchItemText(view, transaction.keyOf(id), text, patch, { strict, moment: at.moment })
+        patchItemText(view, transaction.keyOf(id), text, patch, { strict, moment: at.moment, work })
       const item = await transaction.rewrite(id, call.etag, call.operations.length, change)
       return { body: item.text, options: { statusCode: 200 } }
     }

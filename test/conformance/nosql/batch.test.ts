@@ -297,6 +297,18 @@ test('A batch that reads too much is rolled back', async () => {
   assert.equal((await container.item('new', 'a').read()).statusCode, 404)
 })
 
+test('A batch whose patches write too much is rolled back', async () => {
+  const container = await server.newContainer()
+  await container.items.create({ id: 'big', pk: 'a', text: 'x'.repeat(1_000_000) })
+  const patches = (count: number) => Array.from({ length: count }, (_, n) => patch('big', '/n', n))
+  const refused = await run(container, [create('new'), ...patches(9)])
+  assert.equal(refused.code, 207)
+  assert.deepEqual(statuses(refused), [...Array(9).fill(424), 413])
+  assert.equal((await container.item('new', 'a').read()).statusCode, 404)
+  assert.equal((await container.item('big', 'a').read()).resource.n, undefined)
+  assert.equal((await run(container, patches(8))).code, 200)
+})
+
 test('A failed batch leaves no trace, and a successful batch has the effect of its operations', async () => {
   const ids = fc.constantFrom('1', '2', '3', '4')
   const operation = fc.oneof(

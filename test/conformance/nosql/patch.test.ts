@@ -244,3 +244,37 @@ test('A patch that would make an item too large is refused', async () => {
   assert.equal(await failureOf(patch(container, [{ op: 'set', path: '/more', value: 'y'.repeat(1024 * 1024) }])), 413)
   assert.equal((await container.item('one', 'a').read()).resource?.more, undefined)
 })
+
+test('A condition that takes long is answered 408, also among others, and nothing is patched', async () => {
+  const list = Array.from({ length: 900 }, (_, n) => n)
+  const container = await containerWith({ list, n: 1 })
+  const slow = 'from c where EXISTS(SELECT VALUE 1 FROM x IN c.list JOIN y IN c.list WHERE x + y = -1)'
+  const operations: PatchOperation[] = [{ op: 'incr', path: '/n', value: 1 }]
+  const headers = { ...keyHeader, 'content-type': 'application/json_patch+json' }
+  const body = { operations, condition: slow }
+  const answer = await server.send({ method: 'PATCH', path: pathOf(container, 'docs', 'one'), headers, body })
+  assert.equal(answer.status, 408)
+  assert.match(answer.text, /condition of the patch takes more than 20 milliseconds/)
+  const together = await server.send({
+    method: 'POST',
+    path: pathOf(container, 'docs'),
+    headers: { ...keyHeader, 'x-ms-cosmos-is-batch-request': 'True', 'x-ms-cosmos-batch-atomic': 'True' },
+    body: [
+      { operationType: 'Create', resourceBody: { id: 'two', pk: 'a' } },
+      { operationType: 'Patch', id: 'one', resourceBody: body },
+    ],
+  })
+  assert.equal(together.status, 408, together.text)
+  assert.equal((await container.item('one', 'a').read()).resource.n, 1)
+  assert.equal((await container.item('two', 'a').read()).statusCode, 404)
+})
+
+test('A query over definitions that takes long is answered 408', async () => {
+  const list = `[${Array.from({ length: 2000 }, (_, n) => n)}]`
+  const body = {
+    query: `SELECT VALUE 1 FROM c JOIN x IN (SELECT VALUE ${list}) JOIN y IN x JOIN z IN x WHERE y = -z - 1`,
+  }
+  const headers = { 'x-ms-documentdb-isquery': 'True', 'content-type': 'application/query+json' }
+  const answer = await server.send({ method: 'POST', path: '/dbs', headers, body })
+  assert.equal(answer.status, 408, answer.text)
+})
