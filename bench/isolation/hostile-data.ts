@@ -43,17 +43,21 @@ export function smallItem(n: number): NamedItem {
 
 /** User-defined functions, procedures and triggers by name. */
 export const scripts = {
-      '() => { const next = () => __.queryDocuments(__.getSelfLink(), "SELECT * FROM c WHERE c.n = 0.5", next); ' +
-      'next() }',
+  udfs: {
+    forever: '() => { for (;;); }',
+    slow: '() => { let n = 0; for (let i = 0; i < 1e5; i++) n += i; return n }',
+  },
   sprocs: {
     loop: '() => { for (;;); }',
     promises: '() => { const job = () => { Promise.resolve().then(job) }; job() }',
     builtins: '() => { const a = new Array(1e6).fill(0); for (;;) a.indexOf(1) }',
-    queries:
-      '() => { const next = () => __.queryDocuments(__.getSelfLink(), "SELECT * FROM c WHERE c.n = 0.5", next); ' +
-      'next() }',
-      '() => { const next = () => __.queryDocuments(__.getSelfLink(), "SELECT * FROM c WHERE c.n = 0.5", next); ' +
-      'next() }',
+    queries: `() => {
+      const next = () => __.queryDocuments(__.getSelfLink(), "SELECT * FROM c WHERE c.n = 0.5", next)
+      next()
+    }`,
+    writes: `() => {
+      for (let i = 0; i < 2000; i++) __.upsertDocument(__.getSelfLink(), { id: "w" + i, pk: "many" })
+    }`,
   },
   triggers: { spin: '() => { for (;;); }' },
 } as const
