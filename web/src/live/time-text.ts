@@ -87,7 +87,7 @@ export function parseSpan(text: string): number | undefined {
     total += Number(number) * seconds
   }
   const rounded = Math.round(total)
-  return Math.abs(total - rounded) < 1e-6 ? rounded : undefined
+  return Math.abs(total - rounded) < 1e-9 ? rounded : undefined
 }
 
 const grouped = new Intl.NumberFormat('en-US')

@@ -59,13 +59,13 @@ const look = EditorView.theme({
     boxShadow: 'var(--shadow-2)',
     color: 'var(--text-1)',
   },
-  '.cm-tooltip-autocomplete > ul': {
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': {
     fontFamily: 'var(--font-ui)',
     fontSize: '12px',
     maxHeight: '260px',
     padding: '4px',
   },
-  '.cm-tooltip-autocomplete > ul > li': {
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': {
     display: 'flex',
     gap: '14px',
     alignItems: 'center',
@@ -73,7 +73,10 @@ const look = EditorView.theme({
     padding: '3px 8px',
     borderRadius: '4px',
   },
-  '.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: 'var(--bg-3)', color: 'var(--text-1)' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
+    backgroundColor: 'var(--bg-3)',
+    color: 'var(--text-1)',
+  },
   '.cm-completionLabel': { fontFamily: 'var(--font-mono)', flex: '1' },
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '700' },
   '.cm-completionDetail': { color: 'var(--text-2)', fontStyle: 'normal', marginLeft: '0' },

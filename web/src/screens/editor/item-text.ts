@@ -2,32 +2,13 @@
 
 import type { Api } from '../../api/shapes.ts'
 import { ttlSecondsMax } from '../../app/new-container-rules.ts'
+import { jsonMistake } from './json-scan.ts'
 
 export interface TextProblem {
   from: number
   to: number
   message: string
   severity: 'error' | 'warning'
-}
-
-/** Where a parser stopped: browsers say it as a position, or as line and column. */
-function positionOf(text: string, message: string): number {
-  const position = /position (\d+)/.exec(message)?.[1]
-  if (position !== undefined) return Number(position)
-  const place = /line (\d+) column (\d+)/.exec(message)
-  if (!place) return text.length
-  const lines = text.split('\n').slice(0, Number(place[1]) - 1)
-  return lines.reduce((sum, line) => sum + line.length + 1, 0) + Number(place[2]) - 1
-}
-
-/** The message without the position, which the editor shows by its place. */
-function plainMessage(message: string): string {
-  const short = message
-    .replace(/^JSON\.parse: /, '')
-    .replace(/ in JSON at position.*$/s, '')
-    .replace(/ \(line.*$/s, '')
-    .replace(/, \.\.\..*$/s, '')
-  return `Not JSON: ${short.charAt(0).toLowerCase()}${short.slice(1)}.`.replace('..', '.')
 }
 
 /** The number of a ttl; Mongo's may be written with its type. */
@@ -58,21 +39,12 @@ function findName(text: string, name: string): { from: number; to: number } {
 }
 
 export function checkItemText(text: string, api: Api): TextProblem[] {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    const at = Math.min(text.length, positionOf(text, message))
-    return [
-      {
-        from: Math.max(0, at - (at === text.length ? 1 : 0)),
-        to: at + 1,
-        message: plainMessage(message),
-        severity: 'error',
-      },
-    ]
+  const mistake = jsonMistake(text)
+  if (mistake) {
+    const at = Math.max(0, Math.min(mistake.at, text.length - 1))
+    return [{ from: at, to: at + 1, message: `Not JSON: ${mistake.message}.`, severity: 'error' }]
   }
+  const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [{ from: 0, to: text.length, message: 'An item is an object: { … }.', severity: 'error' }]
   }
@@ -98,7 +70,7 @@ export function checkItemText(text: string, api: Api): TextProblem[] {
   return problems
 }
 
-/** How many properties the outermost object has, for the size of a first item. */
+/** The first text of a new item: its id and its partition key, to be filled in. */
 export function newItemText(api: Api, partitionKey: readonly string[]): string {
   if (api === 'mongo') return '{\n  \n}'
   const item: Record<string, unknown> = { id: '' }

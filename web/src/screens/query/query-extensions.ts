@@ -3,6 +3,7 @@
 import { autocompletion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete'
 import { json } from '@codemirror/lang-json'
 import { SQLDialect, sql } from '@codemirror/lang-sql'
+import { syntaxTree } from '@codemirror/language'
 import { setDiagnostics } from '@codemirror/lint'
 import { Compartment, type Extension, Prec } from '@codemirror/state'
 import { type EditorView, keymap } from '@codemirror/view'
@@ -13,6 +14,9 @@ const language = new Compartment()
 
 function source(api: Api, completion: Completion) {
   return (context: CompletionContext): CompletionResult | null => {
+    const place = syntaxTree(context.state).resolveInner(context.pos, -1).name
+    // In a text of SQL nothing has a name. In JSON names are texts.
+    if (api === 'nosql' && /String|Comment/.test(place)) return null
     const line = context.state.doc.lineAt(context.pos)
     const before = line.text.slice(0, context.pos - line.from)
     const { offers, typed } = (api === 'mongo' ? mongoOffers : sqlOffers)(completion, before)
@@ -27,7 +31,7 @@ function source(api: Api, completion: Completion) {
         ...(apply !== undefined && { apply }),
         ...(boost !== undefined && { boost }),
       })),
-      validFor: /^"?[$\w.@]*$/,
+      validFor: api === 'mongo' ? /^"?[$\w.]*$/ : /^[\w$@]*$/,
     }
   }
 }
