@@ -27,6 +27,24 @@ export async function answerExport(
   )
 }
 
+/** The rows of a query as JSON lines. */
+export type QueryRows = (container: ContainerRecord, text: string, signal: AbortSignal) => AsyncIterable<string>
+
+/** `POST /_mayfly/query/{db}/{container}`: the body is `{"query": "…"}`. */
+export async function answerQuery(
+  { engine, queryRows }: { readonly engine: Engine; readonly queryRows: QueryRows },
+  [database, container]: readonly string[],
+  body: unknown,
+  res: ServerResponse,
+): Promise<void> {
+  const { query } = (body ?? {}) as { query?: unknown }
+  if (database === undefined || container === undefined || typeof query !== 'string') {
+    throw new RequestError('malformed', 'Send {"query": "…"} to POST /_mayfly/query/{db}/{container}.')
+  }
+  const found = await requireContainer(engine, database, container)
+  await sendPieces(res, { 'content-type': 'application/x-ndjson' }, signal => queryRows(found, query, signal))
+}
+
 /** `GET /_mayfly/containers?db=…`: what there is, with counts. */
 export async function listContainers(engine: Engine, database: string | null): Promise<object> {
   const databases = database === null ? await engine.catalog.databases() : [await requireDatabase(engine, database)]

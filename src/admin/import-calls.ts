@@ -27,7 +27,8 @@ export interface NewImportContainer {
   readonly container: string
   /** `/pk`, or `/a,/b`. A collection has none, or a shard key with one field. */
   readonly partitionKey: string | undefined
-  readonly defaultTtl: number | undefined
+  /** The rest of a container's definition, as in the REST protocol. */
+  readonly definition: Readonly<Record<string, unknown>>
 }
 
 interface ImportContext {
@@ -52,12 +53,8 @@ export async function answerImport(
   const body = await readBody(req)
   const create = oneOf(query, 'create', ['nosql', 'mongo', 'no'] as const, 'no')
   if (create !== 'no' && (await engine.catalog.findContainer(database, container)) === undefined) {
-    const ttl = query.get('defaultTtl')
-    const wanted = {
-      ...{ api: create, database, container, partitionKey: query.get('partitionKey') ?? undefined },
-      defaultTtl: ttl === null ? undefined : Number(ttl),
-    }
-    await imports.create(wanted)
+    const partitionKey = query.get('partitionKey') ?? undefined
+    await imports.create({ api: create, database, container, partitionKey, definition: definitionIn(query) })
   }
   const found = await requireContainer(engine, database, container)
   if (body.length === 0) return shown(found)
@@ -78,6 +75,23 @@ export async function answerImport(
 function shown({ encoding, partitionKey, policy, rid, number }: ContainerRecord): object {
   const api = encoding === 'bson' ? 'mongo' : 'nosql'
   return { api, partitionKey: partitionKey.paths, defaultTtl: policy.defaultTtl, incarnation: `${number}-${rid}` }
+}
+
+function definitionIn(query: URLSearchParams): Readonly<Record<string, unknown>> {
+  const ttl = query.get('defaultTtl')
+  const given: unknown = parsedJson(query.get('definition') ?? '{}')
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new RequestError('malformed', '"definition" is a JSON object.')
+  }
+  return { ...given, ...(ttl !== null && { defaultTtl: Number(ttl) }) }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new RequestError('malformed', '"definition" is not JSON.', { cause: error })
+  }
 }
 
 function oneOf<T extends string>(query: URLSearchParams, name: string, values: readonly T[], otherwise: T): T {

@@ -10,7 +10,7 @@ import type { IndexRecord } from '../store/catalog.ts'
 import { type AdminContext, answerAdminCall, clockState } from './api.ts'
 import { answerBackup } from './backup-call.ts'
 import { publicError } from './error-map.ts'
-import { answerExport } from './export-calls.ts'
+import { answerExport, answerQuery, type QueryRows } from './export-calls.ts'
 import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
 import { answerImport, type ImportSide } from './import-calls.ts'
 import { type MetricsContext, metricsText } from './metrics/metrics-text.ts'
@@ -23,6 +23,7 @@ export interface AdminOptions extends GuardOptions, AdminContext, MetricsContext
   readonly certificate: () => Promise<string>
   readonly imports: ImportSide
   readonly memory: MemoryAccount
+  readonly queryRows: QueryRows
   /** Undefined if the data is in memory or in PostgreSQL. */
   readonly dataDirectory: string | undefined
 }
@@ -100,6 +101,10 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
     return undefined
   }
   const body = await readBody(req)
+  if (path[0] === 'query' && req.method === 'POST') {
+    await answerQuery(options, path.slice(1), body, res)
+    return undefined
+  }
   return json(await answerAdminCall(options, { method: req.method ?? 'GET', path, query: searchParams, body }))
 }
 

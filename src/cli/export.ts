@@ -4,24 +4,24 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RequestError } from '../base/error.ts'
 import { formats, type InputFormat } from '../transfer/input.ts'
+import { manifestName } from '../transfer/seed.ts'
 import { choice } from './choice.ts'
 import { writeRows } from './output.ts'
 import { ProgressBar } from './progress.ts'
+import { queryLines } from './query.ts'
 import { type ListedContainer, type ListedDatabase, listServer } from './remote-listing.ts'
 import { type ConnectionFlags, pathOf, ServerConnection } from './server-connection.ts'
 
 export interface ExportFlags extends ConnectionFlags {
   readonly database?: string
   readonly container?: string
+  readonly query?: string
   readonly output?: string
   readonly format?: string
   readonly compress?: string
   /** `--no-keep-ttl` */
   readonly keepTtl: boolean
 }
-
-/** Describes an exported folder, so that `mayfly seed` can make the same containers. */
-export const manifestName = 'mayfly-export.json'
 
 export interface ExportedContainer {
   readonly database: string
@@ -48,6 +48,9 @@ export async function exportItems(flags: ExportFlags): Promise<void> {
   const format = flags.format === undefined ? undefined : choice(flags.format, formats, '--format')
   if (container !== undefined && database === undefined) {
     throw new RequestError('malformed', 'Name the database of the container: --database.')
+  }
+  if (flags.query !== undefined && container === undefined) {
+    throw new RequestError('malformed', 'A query belongs to a container: --database and --container.')
   }
   const plan = { connection: new ServerConnection(flags), flags, format, bar: new ProgressBar() }
   if (container !== undefined) await exportOne(plan, database!, container)
@@ -104,12 +107,15 @@ async function write(
   path: string | undefined,
 ): Promise<Done> {
   const from = await nowOf(connection)
-  const lines = await allLines(connection, database, id, flags.keepTtl)
+  const lines =
+    flags.query === undefined
+      ? await allLines(connection, database, id, flags.keepTtl)
+      : await queryLines(connection, { database, container: id, text: flags.query })
   const rows = await writeRows(lines, {
     path,
     format,
     onRows: done => {
-      const share = Math.min(1, done / Math.max(1, living))
+      const share = flags.query === undefined ? Math.min(1, done / Math.max(1, living)) : undefined
       bar.show({ phase: 'exporting', subject: `${database}/${id}`, done, unit: 'rows', share })
     },
   })

@@ -26,6 +26,8 @@ export interface Config {
   /** Undefined if data is kept in memory. */
   readonly directory: string | undefined
   readonly acceptLostWrites: boolean
+  /** Loaded into an empty store before the server is ready. */
+  readonly seed: string | undefined
   /** `postgres://…` if data is kept in PostgreSQL. The directory then holds only the certificate. */
   readonly storeUrl: string | undefined
   readonly keys: readonly AccountKey[]
@@ -99,6 +101,7 @@ export const serverFlags = {
     flags: '--accept-lost-writes',
     help: 'start although the write-ahead log is damaged and acknowledged writes are lost',
   },
+  seed: { flags: '--seed <file>', help: 'load these databases, containers and items if there are none yet' },
   memory: { flags: '--memory', help: 'keep everything in memory' },
   store: { flags: '--store <url>', help: 'keep the data in PostgreSQL or Citus: postgres://…' },
   key: { flags: '--key <base64>', help: 'account key (default: the emulator’s well-known key)' },
@@ -203,6 +206,7 @@ export function parseConfig(values: FlagValues): Config {
     areTestCommandsOn: isOn(values.enableTestCommands, '--enable-test-commands'),
     directory: isOn(values.memory, '--memory') ? undefined : String(values.data),
     acceptLostWrites: isOn(values.acceptLostWrites, '--accept-lost-writes'),
+    seed: values.seed === undefined ? undefined : String(values.seed),
     storeUrl,
     keys,
     allowsWellKnownKey,

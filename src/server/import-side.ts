@@ -21,7 +21,7 @@ export function importSide({
       if (container.encoding === 'json') return importEdge(engine, container, { keepTtl, strict })
       return (await mongo()).importEdge(container, keepTtl)
     },
-    create: async ({ api, database, container, partitionKey, defaultTtl }) => {
+    create: async ({ api, database, container, partitionKey, definition: rest }) => {
       if (api === 'mongo') return (await mongo()).ensureCollection({ database, collection: container }, partitionKey)
       if (partitionKey === undefined) {
         throw new RequestError(
@@ -29,11 +29,7 @@ export function importSide({
           `There is no container ${database}/${container}. To create it, name its key.`,
         )
       }
-      const definition = {
-        id: container,
-        partitionKey: partitionKeyNamed(partitionKey),
-        ...(defaultTtl !== undefined && { defaultTtl }),
-      }
+      const definition = { ...rest, id: container, partitionKey: partitionKeyNamed(partitionKey) }
       return (await ensureContainer(engine, database, definition)).container
     },
   }

@@ -43,6 +43,7 @@ import { listenHttp } from './http-listener.ts'
 import { importSide } from './import-side.ts'
 import type { Listener } from './listener.ts'
 import { listenMongo } from './mongo-listener.ts'
+import { queryRows } from './query-rows.ts'
 import { QueryThread } from './query-thread/query-thread.ts'
 import { enableSharedReading } from './sockets/shared-read-probe.ts'
 import { certificateSource, readCertificate } from './tls/certificate.ts'
@@ -193,6 +194,7 @@ export async function startServer(
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
     imports,
+    queryRows: (...asked) => queryRows({ nosql: nosql.door, mongo: async () => (await loadMongo()).door }, ...asked),
     dataDirectory: config.storeUrl === undefined ? config.directory : undefined,
   })
 
@@ -252,6 +254,9 @@ export async function startServer(
     await engine[Symbol.asyncDispose]()
   }
   try {
+    if (config.seed !== undefined) {
+      await (await import('./seed.ts')).seedStore(engine, imports, config.seed, log)
+    }
     const fastLane = { nosql, memory, isProtocolPath }
     const common = { host, connectionsMax: config.connectionsMax, certificate, log, holdsProcess }
     const web = await listenHttp({ ...common, port: config.port, handler, fastLane })

@@ -68,6 +68,13 @@ test('ttl shows status, forecast, explanation and preview of a container', async
   assert.equal((await printed('ttl', 'preview', database, 'items', 'off')).never, 2)
   // A number that starts with a dash is not taken for a flag.
   assert.equal((await printed('ttl', 'preview', database, 'items', '--', '-1')).never, 1)
+  assert.equal((await printed('ttl', 'preview', database, 'items', '-1')).never, 1)
+  const inAnHour = await printed('ttl', 'preview', database, 'items', '1h')
+  assert.deepEqual(inAnHour, await printed('ttl', 'preview', database, 'items', '3600'))
+  assert.equal(inAnHour.never, 0)
+  for (const wrong of ['1 hour', '1w', 'never', '', 'null', '1.5', '1e3']) {
+    assert.match(await refused(['ttl', 'preview', database, 'items', wrong]), /is no time to live\. Write a duration/)
+  }
   assert.match(await refused(['ttl', 'status', database, 'none']), /does not exist/)
   assert.match(await refused(['ttl', 'preview', database, 'items', '0']), /The input ttl/)
 })

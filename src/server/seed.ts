@@ -1,0 +1,64 @@
+/**
+ * Loads a seed into an empty store, before anybody is served.
+ *
+ * A store that has databases is left alone. If the loading was interrupted, the next start with the same seed
+ * loads it again: each item is there once.
+ */
+
+import type { ImportSide } from '../admin/import-calls.ts'
+import { RequestError } from '../base/error.ts'
+import type { Logger } from '../base/log.ts'
+import type { Engine } from '../engine/engine.ts'
+import { ImportWriter } from '../engine/import-writer.ts'
+import { itemKey } from '../engine/item-key.ts'
+import { importRows } from '../transfer/import-rows.ts'
+import { readSeed } from '../transfer/seed.ts'
+
+export async function seedStore(engine: Engine, imports: ImportSide, path: string, log: Logger): Promise<void> {
+  const seed = readSeed(path)
+  const isEmpty = (await engine.catalog.databases()).length === 0
+  // Without databases of its own, a store has no memory of a seed either.
+  const present = isEmpty ? undefined : await stateOf(engine)
+  if (!isEmpty && present !== seed.digest) {
+    log.info({ seed: path }, 'there is data already; the seed was not loaded')
+    return
+  }
+  await setState(engine, seed.digest)
+  let items = 0
+  for (const database of seed.databases) {
+    if ((await engine.catalog.findDatabase(database)) === undefined) await engine.catalog.createDatabase(database, null)
+  }
+  for (const each of seed.containers) {
+    const { database, container } = each
+    const found = (await engine.catalog.findContainer(database, container)) ?? (await imports.create(each))
+    const writer = new ImportWriter(engine, await imports.edgeOf(found, 'reset'), { mode: 'upsert' })
+    await importRows(each.rows(), writer, {
+      onBatch: ({ counts, refused }) => {
+        items += counts.created + counts.replaced
+        const [first] = refused
+        if (first === undefined) return
+        throw new RequestError('malformed', `${path}, line ${first.line} (${database}/${container}): ${first.reason}`)
+      },
+    })
+  }
+  await setState(engine, 'done')
+  log.info({ seed: path, containers: seed.containers.length, items }, 'the seed was loaded')
+}
+
+async function keyOfState(engine: Engine) {
+  const container = await engine.systemItems.container('seed', null)
+  return { container, key: itemKey(container, ['seed'], 'seed') }
+}
+
+/** The digest of the seed that is being loaded, or `done`. */
+async function stateOf(engine: Engine): Promise<string | undefined> {
+  const { container, key } = await keyOfState(engine)
+  const item = await engine.systemItems.find(container, key)
+  return item === undefined ? undefined : (JSON.parse(item.body as string) as string)
+}
+
+async function setState(engine: Engine, state: string): Promise<void> {
+  const { container, key } = await keyOfState(engine)
+  const draft = { texts: [JSON.stringify(state)], stamps: [] }
+  await engine.systemItems.write(container, { kind: 'upsert', key, draft, ttl: undefined })
+}
