@@ -57,6 +57,7 @@ const rootCalls: Readonly<Record<string, Call>> = {
   'POST clock': moveClock,
   'POST keys/reload': reloadKeys,
   'POST purge': purge,
+  'POST reset': reset,
   'GET containers': async ({ engine }, { query }) => listContainers(engine, query.get('db')),
   'GET mongo': async ({ mongoSettings }) => settingsState(mongoSettings),
   'POST mongo': switchMongo,
@@ -103,6 +104,11 @@ async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
   if (advance !== undefined) manual.advance(parseDuration(advance))
   else manual.set(typeof set === 'number' ? set : Number.NaN)
   return clockState(engine, clock)
+}
+
+/** No answer but its status. */
+async function reset({ engine }: AdminContext): Promise<undefined> {
+  await engine.catalog.reset()
 }
 
 async function purge({ engine }: AdminContext, { body }: AdminCall) {

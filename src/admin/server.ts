@@ -105,7 +105,8 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
     await answerQuery(options, path.slice(1), body, res)
     return undefined
   }
-  return json(await answerAdminCall(options, { method: req.method ?? 'GET', path, query: searchParams, body }))
+  const made = await answerAdminCall(options, { method: req.method ?? 'GET', path, query: searchParams, body })
+  return made === undefined ? { status: 204, type: '', body: '' } : json(made)
 }
 
 const adminPrefix = '/_mayfly/'
@@ -175,8 +176,7 @@ function showIndex({ definition, isDeclared, isReady }: IndexRecord): object {
 
 function send(res: ServerResponse, status: number, type: string, body: string): void {
   res.writeHead(status, {
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
+    ...(status !== 204 && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   })

@@ -261,3 +261,13 @@ test('The latency of each operation is a histogram, whatever names clients send'
     assert.ok(after.get(name)!.samples[0]!.value > 0, name)
   }
 })
+
+test('A reset deletes every database and leaves the clock', async () => {
+  const before = server.db.clock.now()
+  await server.newContainer()
+  const { status, text } = await server.admin('POST', 'reset')
+  assert.deepEqual([status, text], [204, ''])
+  assert.deepEqual((await server.client.databases.readAll().fetchAll()).resources, [])
+  assert.equal(server.db.clock.now(), before)
+  assert.equal((await server.admin('GET', 'reset')).status, 404)
+})
