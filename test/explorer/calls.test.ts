@@ -126,7 +126,8 @@ test('a Mongo document survives an edit: types, order, dates, 64-bit numbers, de
     '{"_id":{"$oid":"69170c8be41f6c2a90d1b104"},"2":{"$numberInt":"2"},"1":{"$numberLong":"9007199254740993"},' +
     '"at":{"$date":"2026-11-15T13:42:01.5Z"},"old":{"$date":{"$numberLong":"-99999999999999"}},' +
     '"price":{"$numberDecimal":"129.90"},"bytes":{"$binary":{"base64":"AQID","subType":"05"}},' +
-    '"double":{"$numberDouble":"3.0"},"regex":{"$regularExpression":{"pattern":"^a","options":"i"}},"ttl":{"$numberInt":"600"}}'
+    '"double":{"$numberDouble":"3.0"},"regex":{"$regularExpression":{"pattern":"^a","options":"i"}},' +
+    '"ttl":{"$numberInt":"600"}}'
   const created = await ok('POST', `${c}/items`, { text })
   assert.deepEqual(
     [created.id, created.rule, created.ttl, created.isExact, created.system],
