@@ -73,10 +73,16 @@ test('a watch also sees what its work does after waiting, and nobody else', asyn
 })
 
 test('a turn that has held its thread for too long ends; the next turn has new time', async () => {
-  const hold = new HoldWatch(-1)
+  const hold = new HoldWatch(1e-6)
   for (let turn = 0; turn < 2; turn++) {
-    hold.look()
-    assert.throws(() => hold.look(), WorkTooLong)
+    hold.look(0)
+    assert.throws(() => hold.look(0), WorkTooLong)
     await new Promise<void>(resolve => machine.setImmediate(resolve))
   }
+})
+
+test('work that is surely too long is not begun', () => {
+  const hold = new HoldWatch(4)
+  assert.throws(() => watched(hold, () => spend(1_000_000)), WorkTooLong)
+  watched(hold, () => spend(10_000))
 })

@@ -22,9 +22,12 @@ import { machine } from './clock.ts'
 /** A look at the clock takes 50 ns. With this many steps between two, they cannot be measured. */
 const stepsPerLook = 500
 
+/** Of the fastest steps, more fit into a millisecond. */
+const stepsPerMs = 50_000
+
 export interface WorkWatch {
-  /** Throws if the work must end now. */
-  look(): void
+  /** Throws if the work must end now, or would last too long with so many steps more. */
+  look(stepsAhead: number): void
 }
 
 /** The work takes too long for this place. It was abandoned, and is to be done again in another. */
@@ -35,17 +38,32 @@ export class WorkTooLong extends Error {
 const watches = new AsyncLocalStorage<WorkWatch | undefined>()
 let stepsLeft = stepsPerLook
 
-/** Counts work. Throws what the watch of the work throws. */
+/** Counts work: before it is done, if one step is many. Throws what the watch of the work throws. */
 export function spend(steps: number): void {
   stepsLeft -= steps
   if (stepsLeft > 0) return
   stepsLeft = stepsPerLook
-  watches.getStore()?.look()
+  watches.getStore()?.look(steps)
+}
+
+/** For slices of work: the same between two of them. */
+export function lookAtWork(): void {
+  watches.getStore()?.look(0)
+}
+
+/** Whether something watches what runs now. */
+export function isWatched(): boolean {
+  return watches.getStore() !== undefined
 }
 
 /** Does work under a watch. Without one, nothing ends it. Costs 150 ns. */
 export function watched<T>(by: WorkWatch | undefined, work: () => T): T {
   return watches.run(by, work)
+}
+
+/** Does work that is not part of the watched work which has caused it, such as the writes of others. */
+export function unwatched<T>(work: () => T): T {
+  return isWatched() ? watches.run(undefined, work) : work()
 }
 
 /** Lets work hold its thread for some time in each turn of the event loop. */
@@ -58,7 +76,8 @@ export class HoldWatch implements WorkWatch {
     this.#msMax = msMax
   }
 
-  look(): void {
+  look(stepsAhead: number): void {
+    if (stepsAhead > this.#msMax * stepsPerMs) throw new WorkTooLong()
     if (this.#startMs === undefined) {
       this.#startMs = machine.monotonicMs()
       machine.setImmediate(() => {

@@ -47,7 +47,7 @@ const countedCharsMin = 256
 export function matcherOf(pattern: Pattern, text: string): Matcher {
   const steps = 1 + pattern.programSize() / 16
   if (text.length < countedCharsMin) {
-    spend(text.length)
+    spend(16 + text.length)
     return pattern.matcher(text)
   }
   return pattern.matcher(new CountedText(text, steps) as unknown as string)

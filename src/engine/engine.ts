@@ -10,13 +10,16 @@
  */
 
 import { type EpochSeconds, machine } from '../base/clock.ts'
-import { RequestError } from '../base/error.ts'
+import { assert, RequestError } from '../base/error.ts'
 import { IdleWatch } from '../base/idle.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { Body } from '../document/body.ts'
+import type { HostedTask, StreamHost } from '../query/hosted-stream.ts'
 import { inOrderOfCreation } from '../query/order-of-creation.ts'
 import type { CollectedRows } from '../query/packed-rows.ts'
 import type { PageRunner } from '../query/page-task.ts'
+import type { QueryStatement } from '../query/statement.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, ScannedItem, StoredItem } from '../store/item.ts'
 import type { View } from '../store/policy.ts'
@@ -52,6 +55,7 @@ import {
   type CollectRequest,
   collectElsewhere,
   type ExplainedQuery,
+  evaluateElsewhere,
   explainQuery,
   type ItemQuery,
   type QueriedPage,
@@ -340,6 +344,27 @@ export class Engine implements AsyncDisposable {
     const ms = machine.monotonicMs() - startMs
     if (ms >= this.#slowQueryMs) logSlowPage(this.#log, { container, query, page: result, chargeRu, ms })
     return { ...result, chargeRu }
+  }
+
+  /** The rows that a statement makes of these documents, computed in another thread. Nothing is read. */
+  async evaluate(
+    statement: QueryStatement,
+    bodies: readonly Body[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Body[]> {
+    assert(this.#pageRunner !== undefined, 'there is no thread for long work')
+    return evaluateElsewhere(this.#pageRunner, { statement, bodies, moment: await this.#store.moment(), signal })
+  }
+
+  /** Whether a thread can hold pipelines. */
+  get canHost(): boolean {
+    return this.#pageRunner?.hold !== undefined
+  }
+
+  /** Resolves when the last result of the pipeline was taken. */
+  holdPipeline(task: HostedTask, host: StreamHost, signal: AbortSignal): Promise<void> {
+    assert(this.#pageRunner?.hold !== undefined, 'there is no thread that could hold a pipeline')
+    return this.#pageRunner.hold(task, host, signal)
   }
 
   /** Whether long work can be done elsewhere, so that it is worth asking. */

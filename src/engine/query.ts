@@ -13,10 +13,11 @@
 
 import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
-import { RequestError } from '../base/error.ts'
+import { assert, RequestError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { HoldWatch, WorkTooLong, watched } from '../base/work.ts'
+import type { Body } from '../document/body.ts'
 import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIdOrder, type NarrowedRange } from '../query/choose-id-order.ts'
 import { chooseIndex, describeIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
@@ -31,7 +32,7 @@ import type { ContainerRecord, IndexRecord } from '../store/catalog.ts'
 import type { ItemKey } from '../store/item.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
-import { type ContainerReader, isWholeRange, type ScanRange } from '../store/reading.ts'
+import { type ContainerReader, isWholeRange, type ScanRange, wholeRange } from '../store/reading.ts'
 import type { IndexKeeper } from './index-keeper.ts'
 import { inlineRowsMax, type Work } from './where-to-run.ts'
 
@@ -200,11 +201,50 @@ async function planAndCollect(
   const { number, indexes } = container
   const task = { position, rowsMax, bytesMax, range: query.range, at, plan: { source, count: undefined } }
   const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: query.statement(idOrder) }
-  const collected = await runner.collect(remote, signal?.())
+  const reader = plannedReader(store, container)
+  const collected = await unlessStale(() => runner.collect!(remote, { signal: signal?.(), reader }))
   if (collected === 'stale') return 'stale'
   if (index !== undefined) keeper.noteUse(container, index.definition.number)
   if (paths.length === 0) await noteScan(store, keeper, container, query, collected)
   return collected
+}
+
+/** Rows that a statement makes of given documents. */
+export async function evaluateElsewhere(
+  runner: PageRunner,
+  {
+    statement,
+    bodies,
+    moment,
+    signal,
+  }: {
+    readonly statement: QueryStatement
+    readonly bodies: readonly Body[]
+    readonly moment: EpochSeconds
+    readonly signal: AbortSignal | undefined
+  },
+): Promise<readonly Body[]> {
+  // A message carries the whole buffer of a view.
+  const items = bodies.map((body, sequence) => ({
+    ...{ sequence, version: 0, ts: moment, deadline: null },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+  }))
+  const made = await runner.run(
+    {
+      plan: { source: { kind: 'given', items }, count: undefined },
+      range: wholeRange,
+      at: { moment, policy: { defaultTtl: null, inheritedDeadAt: 0, ownDeadAt: 0 } },
+      position: undefined,
+      rowsMax: Number.POSITIVE_INFINITY,
+      bytesMax: Number.POSITIVE_INFINITY,
+      container: 0,
+      indexes: '',
+      statement,
+    },
+    { signal },
+  )
+  assert(made !== 'stale', 'documents that are given depend on no index')
+  return made.rows
 }
 
 /** Whether a scan of the range surely reads many items. */
@@ -289,7 +329,8 @@ async function makeHereOrRemotely(
   }
   const { number, indexes } = container
   const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: statement(idOrder) }
-  return runner.run(remote, signal?.())
+  const plannedOn = plannedReader(store, container)
+  return unlessStale(() => runner.run(remote, { signal: signal?.(), reader: plannedOn }))
 }
 
 /** Index numbers are reused, so a position carries a digest of its index definition. */
@@ -390,6 +431,38 @@ async function noteScan(
     isPromised: isPromised?.(wish.path) === true,
   })
   return [wish.path]
+}
+
+/** The indexes of a container have changed since a page was planned. */
+class StalePlan extends Error {}
+
+async function unlessStale<T>(work: () => Promise<T>): Promise<T | 'stale'> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof StalePlan) return 'stale'
+    throw error
+  }
+}
+
+/** Reads as long as the container has the indexes that it had when the page was planned. */
+function plannedReader(store: Store, container: ContainerRecord): ContainerReader {
+  const { database, id, number, indexes } = container
+  const described = describeIndexes(indexes)
+  const reader = readerOf(store, container)
+  const fresh = <T>(read: () => MaybePromise<T>): MaybePromise<T> =>
+    andThen(store.findContainer(database.id, id), found => {
+      const isSame = found?.number === number
+      if (isSame && found.indexes !== indexes && describeIndexes(found.indexes) !== described) throw new StalePlan()
+      return read()
+    })
+  return {
+    read: (key, at) => reader.read(key, at),
+    scan: (range, page) => fresh(() => reader.scan(range, page)),
+    scanIndex: (range, page) => fresh(() => reader.scanIndex(range, page)),
+    countEntries: async range => fresh(() => reader.countEntries(range)),
+    census: () => reader.census(),
+  }
 }
 
 function readerOf(store: Store, container: ContainerRecord): ContainerReader {

@@ -18,6 +18,7 @@ import { Arguments } from './requests/arguments.ts'
 import { checkStableApi } from './requests/stable-api.ts'
 import { writeConcernErrorOf } from './requests/write-concern.ts'
 import { type Command, type CommandCall, genericFields } from './service/command.ts'
+import { TooLongHere, withElsewhere } from './service/elsewhere.ts'
 import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
 import { endsTransaction, enterTransaction, readTransactionFields } from './service/statement.ts'
@@ -117,6 +118,12 @@ function run(call: CommandCall): MaybePromise<Fields> {
 }
 
 function runNow(call: CommandCall): MaybePromise<Fields> {
+  // The values of `let` are computed first, perhaps in another thread. Then the command begins again.
+  if (call.args.has('let')) return withElsewhere(call, () => runOnce(call))
+  return runOnce(call)
+}
+
+function runOnce(call: CommandCall): MaybePromise<Fields> {
   if (call.isInTransaction) {
     enterTransaction(call)
     return runStatement(call)
@@ -134,7 +141,7 @@ async function runStatement(call: CommandCall): Promise<Fields> {
   try {
     return await call.command.run(call)
   } catch (error) {
-    if (!endsTransaction(call)) call.session?.transaction?.abort()
+    if (!endsTransaction(call) && !(error instanceof TooLongHere)) call.session?.transaction?.abort()
     throw error
   }
 }
@@ -229,7 +236,7 @@ function begin(
   const writeConcernError = writeConcernErrorOf(command, args)
   const maxTimeMs = args.name === 'getMore' ? undefined : args.count('maxTimeMS')
   const operation = service.operations.begin({ args, database, client, lsid })
-  operation.limit(maxTimeMs)
+  operation.limit(maxTimeMs, readingCommands.has(args.name) && !writes(args))
   return {
     service,
     client,
@@ -247,6 +254,17 @@ function begin(
     chargeRu: 0,
     documentsRead: 0,
   }
+}
+
+/** Their work is ended after a minute if the client has set no limit of its own. */
+const readingCommands: ReadonlySet<string> = new Set(['aggregate', 'count', 'distinct', 'explain', 'find', 'getMore'])
+
+/** Whether it is a pipeline that writes. */
+function writes(args: Arguments): boolean {
+  const stages = args.name === 'aggregate' ? args.value('pipeline') : undefined
+  const last = stages?.type === bsonType.array ? stages.elements.at(-1) : undefined
+  const name = last?.type === bsonType.document ? last.fields[0]?.[0] : undefined
+  return name === '$out' || name === '$merge'
 }
 
 /** Old drivers wrap their greeting: `{$query: {ismaster: 1}, $readPreference: …}`. */

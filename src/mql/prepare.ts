@@ -5,18 +5,19 @@
 
 import { assert } from '../base/error.ts'
 import { bsonType } from '../document/bson/types.ts'
-import { BsonDocument, int32 } from '../document/bson/value.ts'
+import { type BsonArray, BsonDocument, int32, type Value } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
 import { type Collation, collationOf } from '../document/collation/collation.ts'
 import type { Collector, FoundRows } from '../query/collect-rows.ts'
 import type { Program } from '../query/program.ts'
 import { documentOrigin } from '../query/row-origins.ts'
-import type { IdOrder, MqlFilter, MqlPipeline, MqlStatement, MqlVariables } from '../query/statement.ts'
+import type { IdOrder, MqlEvaluation, MqlFilter, MqlPipeline, MqlStatement, MqlVariables } from '../query/statement.ts'
+import { evaluationProgram } from './evaluation.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
 import { expressionTest, expressionValue } from './expressions/expression.ts'
 import { compileFilter, type FilterSpec, type Matcher } from './filter/match.ts'
 import { compileSort, type Sort, type SortComponent } from './paths/sort-order.ts'
-import { commandScope, compilePipeline, type PipelineSpec } from './pipeline/pipeline.ts'
+import { commandScope, compilePipeline, type Pipeline, type PipelineSpec } from './pipeline/pipeline.ts'
 import { marksOf } from './pipeline/row-marks.ts'
 import { countProgram, distinctProgram, type FindQuery, findProgram } from './program.ts'
 import { compileProjection, type Projection } from './projection/projection.ts'
@@ -97,6 +98,52 @@ export function pipelineStatement({ stages, options }: PipelineSpec, query: Find
   })
 }
 
+/** A whole pipeline with the views that it names, for a thread that holds it (`pipeline/hosted-run.ts`). */
+export function hostedStatement({ stages, options }: PipelineSpec): MqlStatement {
+  const { namespace, geoPath, views } = options
+  const wrapped = (array: Value) => bytesOf(BsonDocument.of([['pipeline', array]]))
+  return {
+    language: 'mql',
+    variables: plainVariables(options),
+    query: {
+      ...{
+        kind: 'pipeline',
+        pipeline: wrapped(stages),
+        namespace,
+        geoPath,
+        isTieReversed: undefined,
+        idOrder: undefined,
+      },
+      views: [...(views ?? [])].map(([name, view]) => ({
+        name,
+        on: { database: view.on.database, collection: view.on.collection },
+        pipeline: wrapped(view.stages),
+      })),
+    },
+  }
+}
+
+export function hostedPipeline({ query, variables }: MqlStatement): Pipeline {
+  assert(query.kind === 'pipeline', 'a thread holds pipelines')
+  const { namespace, geoPath, views = [] } = query
+  const options = {
+    ...variablesOf(variables),
+    ...{ namespace, geoPath },
+    views: new Map(views.map(({ name, on, pipeline }) => [name, { on, stages: stagesIn(pipeline) }])),
+  }
+  return compilePipeline(stagesIn(query.pipeline), options)
+}
+
+function stagesIn(wrapped: Uint8Array): BsonArray {
+  const stages = BsonDocument.view(wrapped).get('pipeline')
+  assert(stages?.type === bsonType.array, 'a pipeline is an array')
+  return stages
+}
+
+export function evaluationStatement(query: Omit<MqlEvaluation, 'kind'>, variables: CommandVariables): MqlStatement {
+  return { language: 'mql', variables: plainVariables(variables), query: { kind: 'evaluation', ...query } }
+}
+
 function statementOf({ variables }: FilterSpec, query: MqlStatement['query']): MqlStatement {
   return { language: 'mql', variables: plainVariables(variables), query }
 }
@@ -120,6 +167,10 @@ export function prepareStatement({ query, variables }: MqlStatement): Program {
   if (query.kind === 'pipeline') {
     const { pipeline, find, spec } = preparePipeline(query, known)
     return findProgram({ ...find, each: { make: pipeline.ownEach(), spec } })
+  }
+  if (query.kind === 'evaluation') {
+    const request = { ...query, inputs: BsonDocument.view(query.inputs), variables: known }
+    return evaluationProgram(request, { filter: prepareFilter, projection: prepareProjection })
   }
   const matcher = prepareFilter({
     filter: BsonDocument.view(query.filter),
@@ -149,12 +200,9 @@ export function prepareCollector({ query, variables }: MqlStatement): Collector 
   const { pipeline, find } = preparePipeline(query, variablesOf(variables))
   return {
     program: () => findProgram(find),
-    async *run(found, { container, signal }) {
+    async *run(found, { container }) {
       const documents = documentsOf(found, container)
-      for await (const batch of pipeline.runOwn(
-        documents,
-        new PipelineSlice({ check: () => signal.throwIfAborted() }),
-      )) {
+      for await (const batch of pipeline.runOwn(documents, new PipelineSlice())) {
         yield batch.map(document => ({
           row: documentBytes(document),
           marks: container === undefined ? undefined : marksOf(document),
@@ -178,8 +226,7 @@ async function* documentsOf(
 
 function preparePipeline(query: MqlPipeline, variables: CommandVariables) {
   const { namespace, geoPath, isTieReversed, idOrder } = query
-  const stages = BsonDocument.view(query.pipeline).get('pipeline')
-  assert(stages?.type === bsonType.array, 'a pipeline is an array')
+  const stages = stagesIn(query.pipeline)
   const spec: PipelineSpec = { stages, options: { ...variables, namespace, geoPath } }
   const pipeline = compilePipeline(stages, spec.options)
   assert(pipeline.source.kind === 'collection', 'the pipeline begins with a collection')

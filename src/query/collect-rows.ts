@@ -37,7 +37,6 @@ export interface Collector {
 export interface CollectorRun {
   /** The number of the container, if the rows are to have marks. */
   readonly container: number | undefined
-  readonly signal: AbortSignal
 }
 
 /** So that the thread that takes them out is never busy for long. */
@@ -54,7 +53,6 @@ export async function collectRows(
   reader: ContainerReader,
   collector: Collector,
   { container, ...task }: PageTask & { readonly container: number },
-  signal: AbortSignal,
 ): Promise<CollectedRows> {
   const isTraced = isExpiryOn(task.at.policy)
   let earliest = noLives
@@ -64,12 +62,11 @@ export async function collectRows(
     let { position } = task
     do {
       const wanted = { ...task, position, keepsOrigins: true }
-      const page = await makePage(reader, collector.program(), wanted, { signal: () => signal })
+      const page = await makePage(reader, collector.program(), wanted)
       const { rows, origins = [] } = page
       if (!isTraced) earliest = earlierOf(earliest, earliestIn(origins))
       for (const [name, value] of Object.entries(page.statistics)) statistics[name as keyof PageStatistics] += value
       hasLostOrder = page.hasLostOrder === true
-      signal.throwIfAborted()
       if (rows.length > 0 && !hasLostOrder) {
         // Until they are worked through.
         using lease = leaseHere('work')
@@ -91,7 +88,7 @@ export async function collectRows(
     bytes = 0
   }
   let bytesInAll = 0
-  for await (const batch of collector.run(found(), { container: isTraced ? container : undefined, signal })) {
+  for await (const batch of collector.run(found(), { container: isTraced ? container : undefined })) {
     const bytesBefore = bytesInAll
     for (const { row, marks: some = [] } of batch) bytesInAll += row.length + 8 * some.length
     held?.add(bytesInAll - bytesBefore)

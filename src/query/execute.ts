@@ -10,7 +10,7 @@
 import { machine } from '../base/clock.ts'
 import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import { leaseHere, type MemoryLease } from '../base/memory-account.ts'
-import { WorkTooLong } from '../base/work.ts'
+import { lookAtWork, WorkTooLong } from '../base/work.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import { Boundary, positionAfter, type SortKeyPosition } from './boundary.ts'
@@ -283,6 +283,7 @@ class PageUnderWay {
     if (++this.#slices > (this.#request.slicesMax ?? Number.POSITIVE_INFINITY)) throw new WorkTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
     this.#request.signal?.().throwIfAborted()
+    lookAtWork()
     this.#sliceStartMs = machine.monotonicMs()
   }
 

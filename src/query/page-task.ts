@@ -12,6 +12,7 @@ import { hasDead } from '../ttl/any-dead.ts'
 import { livingAt } from '../ttl/living.ts'
 import { describeIndex } from './choose-index.ts'
 import { executePage, type Page, type PagePosition, type PageRequest } from './execute.ts'
+import type { HostedTask, StreamHost } from './hosted-stream.ts'
 import type { CollectedRows } from './packed-rows.ts'
 import type { Program } from './program.ts'
 import { batchSource, type ItemSource, type SourcePlan, sourceOf } from './source.ts'
@@ -49,14 +50,20 @@ export interface RemotePageTask extends PageTask {
   readonly statement: QueryStatement
 }
 
+export interface RemoteWork {
+  /** Ends the work, with its reason. */
+  readonly signal?: AbortSignal | undefined
+  /** Reads the container for a thread that cannot. If it fails, so does the work, with the same error. */
+  readonly reader?: ContainerReader | undefined
+}
+
 export interface PageRunner {
-  /**
-   * `stale`: the container's indexes have changed since the plan was made. The signal ends the work, with its
-   * reason.
-   */
-  run(task: RemotePageTask, signal?: AbortSignal): Promise<MadePage | 'stale'>
+  /** `stale`: the container's indexes have changed since the plan was made. */
+  run(task: RemotePageTask, work?: RemoteWork): Promise<MadePage | 'stale'>
   /** The same for rows that cannot come before the last item was read (`collect-rows.ts`). */
-  collect?(task: RemotePageTask, signal?: AbortSignal): Promise<CollectedRows | 'stale'>
+  collect?(task: RemotePageTask, work?: RemoteWork): Promise<CollectedRows | 'stale'>
+  /** Holds a pipeline for a cursor. Resolves when its last result was taken. */
+  hold?(task: HostedTask, host: StreamHost, signal: AbortSignal): Promise<void>
 }
 
 /** Everything about indexes that a plan depends on. */

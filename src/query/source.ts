@@ -40,6 +40,8 @@ export interface ItemSource {
 export type SourcePlan =
   | { readonly kind: 'scan' }
   | { readonly kind: 'points'; readonly keys: readonly ItemKey[] }
+  /** These, and nothing is read. */
+  | { readonly kind: 'given'; readonly items: readonly StoredItem[] }
   | ({ readonly kind: 'index'; readonly isOrdered: boolean; readonly prefix: Uint8Array } & Pick<
       IndexRange,
       'index' | 'keys' | 'isReverse' | 'isDistinct'
@@ -59,6 +61,8 @@ export function sourceOf(
         : scanSource(reader, range)
     case 'points':
       return pointSource(reader, plan.keys)
+    case 'given':
+      return batchSource({ version: 0, items: plan.items, positionOf: at => [at], next: undefined })
     case 'index':
       return indexSource(reader, plan, range)
   }

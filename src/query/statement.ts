@@ -28,7 +28,7 @@ export interface ComputedDefinition {
 export interface MqlStatement {
   readonly language: 'mql'
   readonly variables: MqlVariables
-  readonly query: MqlFind | MqlCount | MqlDistinct | MqlPipeline
+  readonly query: MqlFind | MqlCount | MqlDistinct | MqlPipeline | MqlEvaluation
 }
 
 /** What the expressions of a command can mention besides documents. */
@@ -73,8 +73,25 @@ export interface MqlPipeline {
   readonly pipeline: Uint8Array
   readonly namespace: { readonly database: string; readonly collection: string }
   readonly geoPath: string | undefined
+  readonly views?: readonly MqlView[] | undefined
   readonly isTieReversed: boolean | undefined
   readonly idOrder: IdOrder | undefined
+}
+
+/** Something that is computed from single documents (`mql/evaluation.ts`). */
+export interface MqlEvaluation {
+  readonly kind: 'evaluation'
+  readonly of: 'filter' | 'projection' | 'update' | 'rules' | 'let'
+  readonly inputs: Uint8Array
+  readonly namespace: { readonly database: string; readonly collection: string }
+}
+
+/** A view that a pipeline names. */
+export interface MqlView {
+  readonly name: string
+  readonly on: { readonly database: string; readonly collection: string }
+  /** A document whose field `pipeline` is the array of stages. */
+  readonly pipeline: Uint8Array
 }
 
 /** Documents are read in the order of their `_id`. */

@@ -44,7 +44,7 @@ import { importSide } from './import-side.ts'
 import type { Listener } from './listener.ts'
 import { listenMongo } from './mongo-listener.ts'
 import { queryRows } from './query-rows.ts'
-import { QueryThread } from './query-thread/query-thread.ts'
+import { QueryThreads } from './query-thread/query-threads.ts'
 import { enableSharedReading } from './sockets/shared-read-probe.ts'
 import { certificateSource, readCertificate } from './tls/certificate.ts'
 import { version } from './version.ts'
@@ -115,8 +115,11 @@ export async function startServer(
     countConnections = count
   }
   const memory = MemoryAccount.ofBudget(config.memoryBudgetBytes)
-  const queries = queryThread(config, log, memory)
-  const opened = withContract(await openStore(config, makeClock, { onFatal, onDisk, onPostgres, onOpened }, queries))
+  const { directory } = config
+  const isFile = directory !== undefined && config.storeUrl === undefined
+  const queries = new QueryThreads(isFile ? directory : undefined, log, { memory })
+  const heard = { onFatal, onDisk, onPostgres, onOpened }
+  const opened = withContract(await openStore(config, makeClock, heard, isFile ? queries : undefined))
   const store = config.feedDeaths === 'deadline' ? withPromptDeaths(opened) : opened
   const { rateLimit, partitions, strict, host } = config
   const keys = new AccountKeys(config.keys)
@@ -250,7 +253,7 @@ export async function startServer(
     await explorer.close()
     await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
     await nosql[Symbol.asyncDispose]()
-    await queries?.[Symbol.asyncDispose]()
+    await queries[Symbol.asyncDispose]()
     await engine[Symbol.asyncDispose]()
   }
   try {
@@ -306,11 +309,6 @@ function entraSettings({ entraFile }: Config): EntraSettings | undefined {
   return parseEntraSettings(text, entraFile)
 }
 
-/** The thread needs a connection of its own, which only a database in a file allows. */
-function queryThread({ directory, storeUrl }: Config, log: Logger, memory: MemoryAccount): QueryThread | undefined {
-  return directory === undefined || storeUrl !== undefined ? undefined : new QueryThread(directory, log, { memory })
-}
-
 interface StoreListeners extends Pick<SqliteOptions, 'onFatal' | 'onDisk'>, Pick<PostgresOptions, 'onOpened'> {
   readonly onPostgres: PostgresOptions['onCondition']
 }
@@ -320,7 +318,7 @@ async function openStore(
   { directory, storeUrl, acceptLostWrites }: Config,
   clock: (stored: StoredTime) => Clock,
   { onFatal, onDisk, onPostgres, onOpened }: StoreListeners,
-  queries: QueryThread | undefined,
+  queries: QueryThreads | undefined,
 ): Promise<Store> {
   if (storeUrl === undefined) {
     const { sortEntries, checkpoint } = queries ?? {}

@@ -15,7 +15,7 @@ import { dataFile } from '../../src/adapters/sqlite/schema.ts'
 import { pageBytes } from '../../src/adapters/sqlite/settings.ts'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
-import { QueryThread } from '../../src/server/query-thread/query-thread.ts'
+import { QueryThreads } from '../../src/server/query-thread/query-threads.ts'
 import { put } from '../support/item-write.ts'
 import { keyOf, makeContainer } from './store-contract.ts'
 
@@ -25,7 +25,7 @@ const itemPages = 125
 
 async function world({ isThreadBroken = false } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-'))
-  const thread = new QueryThread(directory, silentLog)
+  const thread = new QueryThreads(directory, silentLog)
   let checkpoints = 0
   const checkpoint = async () => {
     if (isThreadBroken) throw new Error('The thread is broken.')

@@ -20,7 +20,8 @@ import { itemKey } from '../../src/engine/item-key.ts'
 import { type QueriedPage, runQueryPage } from '../../src/engine/query.ts'
 import type { PagePosition } from '../../src/query/execute.ts'
 import type { PageRunner, RemotePageTask } from '../../src/query/page-task.ts'
-import { QueryThread } from '../../src/server/query-thread/query-thread.ts'
+import type { ThreadData } from '../../src/server/query-thread/query-messages.ts'
+import { QueryThreads } from '../../src/server/query-thread/query-threads.ts'
 import { demandsOf } from '../../src/sql/planning/demands.ts'
 import { type PreparedQuery, prepareQuery } from '../../src/sql/prepare.ts'
 import { createProgram } from '../../src/sql/program.ts'
@@ -55,13 +56,13 @@ export class QueryWorld implements AsyncDisposable {
   /** The store under the engine. */
   readonly store: Store
   /** Only present on disk. */
-  readonly thread: QueryThread | undefined
+  readonly thread: QueryThreads | undefined
   /** Makes the pages; without it they are made in this thread. */
   runner: PageRunner | undefined
   /** Pages that another thread made. */
   remotePages = 0
 
-  private constructor(engine: Engine, store: Store, clock: ManualClock, thread: QueryThread | undefined) {
+  private constructor(engine: Engine, store: Store, clock: ManualClock, thread: QueryThreads | undefined) {
     this.engine = engine
     this.store = store
     this.clock = clock
@@ -79,11 +80,13 @@ export class QueryWorld implements AsyncDisposable {
     defaultTtl?: number | null
     /** Data is on disk, and the query thread makes every page that it can. */
     directory?: string
-    startWorker?: () => Worker
+    startWorker?: (data: ThreadData) => Worker
   } = {}): Promise<QueryWorld> {
     const clock = new ManualClock(toEpochSeconds(start))
     const thread =
-      directory === undefined ? undefined : new QueryThread(directory, silentLog, startWorker && { start: startWorker })
+      directory === undefined
+        ? undefined
+        : new QueryThreads(directory, silentLog, startWorker && { start: startWorker })
     const store = withContract(
       openSqlite({
         directory,

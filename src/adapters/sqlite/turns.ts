@@ -23,6 +23,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine, type StoredTime } from '../../base/clock.ts'
 import { CapacityError, MayflyError } from '../../base/error.ts'
 import { commitBytesMax, groupWritesMax, KiB } from '../../base/limits.ts'
+import { unwatched } from '../../base/work.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DiskHealth } from './disk-health.ts'
 import { isFatal, translate } from './errors.ts'
@@ -381,7 +382,8 @@ export class Turns {
     const results: unknown[] = []
     this.#bytesWritten = 0
     for (const { work } of group) {
-      results.push(attempt(work, moment, mustUndoAlone))
+      // Whoever began this turn may be watched; the writes of others are not.
+      results.push(unwatched(() => attempt(work, moment, mustUndoAlone)))
       if (this.#isUndone || this.#bytesWritten > commitBytesMax) break
     }
     return results

@@ -12,6 +12,7 @@
  * code are not.
  */
 
+import { spend } from '../../base/work.ts'
 import type { Collation } from '../collation/collation.ts'
 import { compareTexts } from '../key-writer.ts'
 import { compareNumbers } from './number.ts'
@@ -155,6 +156,7 @@ function compareBytes(
   rightLength: number,
 ): number {
   const length = leftLength < rightLength ? leftLength : rightLength
+  spend(length >> 5)
   for (let at = 0; at < length; at += 1) {
     const difference = left[leftStart + at]! - right[rightStart + at]!
     if (difference !== 0) return difference
@@ -201,6 +203,7 @@ export function compareValues(
   right: Value | undefined,
   collation?: Collation | undefined,
 ): number {
+  spend(1)
   const leftType = left?.type ?? 0
   const rightType = right?.type ?? 0
   const difference = rankOf(leftType) - rankOf(rightType)
@@ -208,7 +211,9 @@ export function compareValues(
   if (left === undefined || right === undefined) return 0
   if (isNumberType(leftType)) return compareNumbers(left as NumericValue, right as NumericValue)
   if (left.type === bsonType.string && right.type === bsonType.string) {
-    return collation === undefined ? compareTexts(left.value, right.value) : collation.compare(left.value, right.value)
+    return collation === undefined
+      ? compareStrings(left.value, right.value)
+      : collation.compare(left.value, right.value)
   }
   if (left.type === bsonType.date && right.type === bsonType.date) {
     return left.value < right.value ? -1 : left.value > right.value ? 1 : 0
@@ -223,6 +228,11 @@ export function equalValues(
   collation?: Collation | undefined,
 ): boolean {
   return compareValues(left, right, collation) === 0
+}
+
+function compareStrings(left: string, right: string): number {
+  spend(Math.min(left.length, right.length) >> 5)
+  return compareTexts(left, right)
 }
 
 /** The encoded value. Most values are encoded for this call. */

@@ -16,6 +16,7 @@
  * are cut.
  */
 
+import { spend } from '../../base/work.ts'
 import type { Collation } from '../collation/collation.ts'
 import { indexKeyBytesMax } from '../key-bytes.ts'
 import { KeyWriter, type OrderedKey } from '../key-writer.ts'
@@ -63,11 +64,16 @@ export function keyPart(value: Value, isDescending = false): KeyPart {
 function writeParts(parts: readonly KeyPart[], collation: Collation | undefined): void {
   for (const { bytes, type, start, isDescending } of parts) {
     const from = writer.end
+    spend((endOfPart(bytes, type, start) - start) >> 5)
     writer.writeByte(rankOf(type))
     writePayload(bytes, type, start, collation)
     if (isDescending === true) writer.complementFrom(from)
     if (writer.isFull) return
   }
+}
+
+function endOfPart(bytes: Uint8Array, type: number, start: number): number {
+  return type === 0 ? start : endOfValue(bytes, type, start)
 }
 
 /** Recursion depth: the nesting of documents, which validation bounds. */

@@ -8,6 +8,7 @@
  */
 
 import { assert } from '../../base/error.ts'
+import { spend } from '../../base/work.ts'
 import type { Origin } from './origin.ts'
 import { bsonType } from './types.ts'
 import { doubleAt, ElementCursor, endOfName, endOfValue, int32At, int64At, textAt, uint64At } from './view.ts'
@@ -180,7 +181,10 @@ export class BsonDocument {
   /** The value of the first field with this name. */
   get(name: string): Value | undefined {
     const fields = this.#fields
-    if (fields !== undefined) return fields.find(field => field[0] === name)?.[1]
+    if (fields !== undefined) {
+      spend(fields.length >> 3)
+      return fields.find(field => field[0] === name)?.[1]
+    }
     const { bytes, start } = this.raw!
     const found = findNamed(bytes, start, name)
     return found === undefined ? undefined : valueAt(found.bytes, found.type, found.valueStart)

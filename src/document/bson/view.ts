@@ -9,6 +9,7 @@
  */
 
 import { InvariantError } from '../../base/error.ts'
+import { spend } from '../../base/work.ts'
 import { bsonType } from './types.ts'
 
 const scratch = new Uint8Array(8)
@@ -139,6 +140,7 @@ export class ElementCursor {
     const { bytes, valueEnd } = this
     const type = bytes[valueEnd]!
     if (type === 0) return false
+    spend(1)
     this.type = type
     this.nameStart = valueEnd + 1
     this.nameEnd = endOfName(bytes, valueEnd + 1)
@@ -161,12 +163,18 @@ export function findElement(bytes: Uint8Array, documentStart: number, name: Uint
   let at = documentStart + 4
   for (;;) {
     const type = bytes[at]!
-    if (type === 0) return -1
+    if (type === 0) {
+      spend((at - documentStart) >> 4)
+      return -1
+    }
     let same = 0
     // The wanted name may contain a NUL; it must not match past the end of the name that is here.
     while (same < length && bytes[at + 1 + same] === name[same] && name[same] !== 0) same += 1
     const nameEnd = endOfName(bytes, at + 1 + same)
-    if (same === length && nameEnd === at + 1 + length) return at
+    if (same === length && nameEnd === at + 1 + length) {
+      spend((at - documentStart) >> 4)
+      return at
+    }
     at = endOfValue(bytes, type, nameEnd + 1)
   }
 }

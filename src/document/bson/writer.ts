@@ -3,6 +3,7 @@
 import { RequestError } from '../../base/error.ts'
 import { largeBuffer } from '../../base/large-buffer.ts'
 import { MiB } from '../../base/limits.ts'
+import { spend } from '../../base/work.ts'
 import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
 
@@ -95,6 +96,7 @@ export class BsonWriter {
   /** Copies bytes of another document: whole elements, or a value. */
   raw(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start
+    spend(length >> 8)
     this.#reserve(length)
     if (length < 32) {
       for (let index = 0; index < length; index += 1) this.#buffer[this.#end + index] = bytes[start + index]!
@@ -125,6 +127,7 @@ export class BsonWriter {
   }
 
   #value(value: Value, depth: number): void {
+    spend(1)
     switch (value.type) {
       case bsonType.double:
         this.#reserve(8)
@@ -215,6 +218,7 @@ export class BsonWriter {
   }
 
   #string(text: string): void {
+    spend(text.length >> 4)
     const start = this.#end
     this.#reserve(5 + 3 * text.length)
     this.#end += 4

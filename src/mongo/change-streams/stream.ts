@@ -13,9 +13,8 @@ import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'
 import { heldHere } from '../../base/memory-account.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
-import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import { documentBytes } from '../../mql/stages/stage.ts'
+import { type DocumentBatch, documentBytes } from '../../mql/stages/stage.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { type JournalEntry, type JournalPlace, wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -26,7 +25,7 @@ import { mark, type WatchScope } from '../collections/watched-collections.ts'
 import { isSystemCollection } from '../requests/namespace.ts'
 import { incrementOf } from '../service/cluster-time.ts'
 import type { CommandCall } from '../service/command.ts'
-import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
+import type { BatchRequest, CursorBatch, CursorSource, Fetching } from '../service/cursors.ts'
 import {
   changeEvent,
   type EventCollection,
@@ -48,8 +47,8 @@ const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local'])
 export interface StreamRequest {
   readonly scope: WatchScope
   readonly options: StreamOptions
-  /** Compiles the rest of the pipeline, again for each batch of events. undefined: there is no rest. */
-  readonly pipeline: (() => Pipeline) | undefined
+  /** Runs the rest of the pipeline, anew for each batch of events. undefined: there is no rest. */
+  readonly pipeline: ((events: DocumentBatch, by: Fetching) => Promise<readonly BsonDocument[]>) | undefined
   /** Whether events that are too large come in fragments. */
   readonly splitsEvents: boolean
 }
@@ -271,7 +270,7 @@ class ChangeStream implements CursorSource {
         if (!isFull) this.#place = reached
         this.#isAtEnd = isEnd && !isFull
       }
-      if (events.length > 0) this.#waiting = await this.#results(events)
+      if (events.length > 0) this.#waiting = await this.#results(events, by)
       const lease = heldHere()
       lease?.set(this.#waiting.reduce((sum, { length }) => sum + length, 0))
       by.operation.check()
@@ -341,9 +340,9 @@ class ChangeStream implements CursorSource {
   }
 
   /** What the rest of the pipeline makes of events, in fragments where they are too large. */
-  async #results(events: readonly Uint8Array[]): Promise<Uint8Array[]> {
+  async #results(events: readonly Uint8Array[], by: Fetching): Promise<Uint8Array[]> {
     const { pipeline, splitsEvents } = this.#request
-    const results = pipeline === undefined ? [...events] : await piped(pipeline(), events)
+    const results = pipeline === undefined ? [...events] : await piped(views => pipeline(views, by), events)
     const seen = this.#fragmentsSeen
     this.#fragmentsSeen = undefined
     return results.flatMap((event, index) => {
@@ -399,24 +398,21 @@ function positionOf(event: Uint8Array): StreamPosition {
 }
 
 /** Runs the rest of the pipeline. It must not change the resume tokens. */
-async function piped(pipeline: Pipeline, events: readonly Uint8Array[]): Promise<Uint8Array[]> {
+async function piped(
+  pipeline: (events: DocumentBatch) => Promise<readonly BsonDocument[]>,
+  events: readonly Uint8Array[],
+): Promise<Uint8Array[]> {
   const given = new Set(events.map(event => dataOf(event)))
-  const results: Uint8Array[] = []
-  const input = (async function* () {
-    yield events.map(event => BsonDocument.view(event))
-  })()
-  for await (const batch of pipeline.run(input, { find: refuse, replace: refuse, merge: refuse })) {
-    for (const result of batch.map(documentBytes)) {
-      const data = dataOf(result)
-      if (data === undefined || !given.has(data)) {
-        throw new CommandError(
-          'ChangeStreamFatalError',
-          'Encountered an event whose _id field, which contains the resume token, was modified by the ' +
-            'pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that ' +
-            'point. Only transformations that retain the unmodified _id field are allowed.',
-        )
-      }
-      results.push(result)
+  const results = (await pipeline(events.map(event => BsonDocument.view(event)))).map(documentBytes)
+  for (const result of results) {
+    const data = dataOf(result)
+    if (data === undefined || !given.has(data)) {
+      throw new CommandError(
+        'ChangeStreamFatalError',
+        'Encountered an event whose _id field, which contains the resume token, was modified by the ' +
+          'pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that ' +
+          'point. Only transformations that retain the unmodified _id field are allowed.',
+      )
     }
   }
   return results
@@ -426,8 +422,4 @@ function dataOf(event: Uint8Array): string | undefined {
   const id = BsonDocument.view(event).get('_id')
   const data = id?.type === bsonType.document ? id.get('_data') : undefined
   return data?.type === bsonType.string ? data.value : undefined
-}
-
-function refuse(): never {
-  throw new CommandError('IllegalOperation', 'Other collections are not available in a change stream.')
 }

@@ -37,17 +37,24 @@ export class Validation {
     return new Validation(new Validator(validator), level === 'moderate', isOnlyWarning)
   }
 
-  /** Whether a document may be written in place of the one that was there. */
-  allows(document: Uint8Array, before: Uint8Array | undefined, constantsNow: ConstantsNow): boolean {
-    if (this.#validator.matches(document, constantsNow)) return true
-    return this.#isModerate && before !== undefined && !this.#validator.matches(before, constantsNow)
+  /**
+   * What is wrong with a document that is to be written in place of the one that was there. Undefined: it may
+   * be written. `judge` says what is wrong with one document.
+   */
+  reportOn(
+    document: Uint8Array,
+    before: Uint8Array | undefined,
+    judge: (document: Uint8Array, validator: Validator) => BsonDocument | undefined,
+  ): BsonDocument | undefined {
+    const report = judge(document, this.#validator)
+    if (report === undefined || !this.#isModerate || before === undefined) return report
+    return judge(before, this.#validator) === undefined ? report : undefined
   }
+}
 
-  /** The error for a document that is not allowed. */
-  refusal(document: Uint8Array, constantsNow: ConstantsNow): CommandError {
-    const errInfo = this.#validator.report(document, constantsNow)
-    return new CommandError('DocumentValidationFailure', 'Document failed validation', { fields: { errInfo } })
-  }
+/** The error for a document that is not allowed. */
+export function invalidDocument(errInfo: BsonDocument): CommandError {
+  return new CommandError('DocumentValidationFailure', 'Document failed validation', { fields: { errInfo } })
 }
 
 function textOf(value: Value | undefined): string | undefined {

@@ -7,9 +7,9 @@ import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { isChangeStream, nameOfStage, parseStreamOptions } from '../change-streams/options.ts'
-import { openChangeStream } from '../change-streams/stream.ts'
+import { openChangeStream, type StreamRequest } from '../change-streams/stream.ts'
 import type { WatchScope } from '../collections/watched-collections.ts'
-import { callPipeline, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
+import { callPipeline, pipelineOver, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
 import { givenCollation } from '../requests/collation.ts'
 import { checkDatabaseName, nameOf, namespaceOf, refuseOplog } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
@@ -98,8 +98,8 @@ function changeStreamSource(call: CommandCall, namespace: Namespace, stages: Bso
   const splitsEvents = nameOfStage(stages.elements.at(-1)) === splitStage
   const rest = splitsEvents ? BsonArray.of(stages.elements.slice(0, -1)) : stages
   const collation = givenCollation(call.args)
-  const compiled = () =>
-    callPipeline(call, { namespace, stages: rest, collection: undefined, views: undefined, collation })
+  const target = { namespace, stages: rest, collection: undefined, views: undefined, collation }
+  const compiled = () => callPipeline(call, target)
   for (const stage of rest.elements.slice(1)) {
     const name = nameOfStage(stage)
     if (name === splitStage) throw new CommandError(7182802, `${splitStage} must be the last stage in the pipeline`)
@@ -119,7 +119,8 @@ function changeStreamSource(call: CommandCall, namespace: Namespace, stages: Bso
     : isDatabase
       ? { kind: 'database', database: call.database }
       : { kind: 'collection', namespace }
-  const pipeline = rest.elements.length > 1 ? compiled : undefined
+  const pipeline: StreamRequest['pipeline'] =
+    rest.elements.length > 1 ? (events, by) => pipelineOver(call, target, events, by) : undefined
   return openChangeStream(call, { scope, options, pipeline, splitsEvents })
 }
 

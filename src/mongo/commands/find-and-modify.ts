@@ -10,7 +10,7 @@ import type { Sort } from '../../mql/paths/sort-order.ts'
 import { prepareSort } from '../../mql/prepare.ts'
 import type { Projection } from '../../mql/projection/projection.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
+import type { CompiledUpdate } from '../../mql/update/update.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -23,7 +23,8 @@ import { collationOfCall } from '../requests/collation.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter, compileCallProjection, pipelineUpdate } from '../service/query-language.ts'
+import { withElsewhere } from '../service/elsewhere.ts'
+import { compileCallFilter, compileCallProjection, compileCallUpdate } from '../service/query-language.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../write/document-updates.ts'
 import type { LifeStamps } from '../write/document-writes.ts'
@@ -51,11 +52,13 @@ async function findAndModify(call: CommandCall): Promise<Fields> {
     const known = record?.find(number)
     if (known !== undefined) {
       const shown = await knownResult(call, namespace, modification, known)
-      return { ...answerOf(shown, modification), retriedStmtId: number }
+      const answer = await withElsewhere(call, () => answerOf(shown, modification))
+      return { ...answer, retriedStmtId: number }
     }
     const remember = record === undefined ? undefined : (result: StatementResult) => new Map([[number, result]])
     try {
-      return answerOf(await modify(call, namespace, modification, remember), modification)
+      const result = await modify(call, namespace, modification, remember)
+      return await withElsewhere(call, () => answerOf(result, modification))
     } catch (error) {
       if (call.isInTransaction) call.session?.transaction?.abort()
       throw error
@@ -239,11 +242,7 @@ function parse(call: CommandCall, collation: Collation | undefined): Modificatio
     update:
       update === undefined
         ? undefined
-        : compileUpdate(update, {
-            arrayFilters: args.array('arrayFilters'),
-            pipeline: pipelineUpdate(call, undefined, collation),
-            collation,
-          }),
+        : compileCallUpdate(call, { update, arrayFilters: args.array('arrayFilters'), collation }),
     isUpsert,
     isNewWanted,
     project: shownBy(compileCallProjection(call, args.document('fields'), collation), matcher),

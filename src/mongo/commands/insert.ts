@@ -9,6 +9,7 @@ import { newDocument } from '../collections/new-document.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
+import { TooLongHere, withElsewhere } from '../service/elsewhere.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mongoWriteBytesMax, mongoWriteStepsMax } from '../write/document-updates.ts'
 import {
@@ -93,7 +94,10 @@ class Insertions {
     let bytes = 0
     for (const [index, given] of documents.entries()) {
       if (this.#isOver) break
-      const insertion = this.#prepare(index, given)
+      const insertion =
+        this.#collection.validation === undefined
+          ? this.#prepare(index, given)
+          : await withElsewhere(this.#call, () => this.#prepare(index, given))
       if (insertion === undefined) {
         if (this.#isOver) break
         continue
@@ -150,6 +154,7 @@ class Insertions {
       }
       return insertion
     } catch (error) {
+      if (error instanceof TooLongHere) throw error
       this.#errors.push({ index, error })
       return undefined
     }

@@ -6,7 +6,7 @@ import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Collation } from '../../document/collation/collation.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
+import type { CompiledUpdate } from '../../mql/update/update.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
@@ -17,7 +17,8 @@ import { collationOfCall } from '../requests/collation.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter, pipelineUpdate } from '../service/query-language.ts'
+import { withElsewhere } from '../service/elsewhere.ts'
+import { compileCallFilter, compileCallUpdate } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mutateAll, mutateOne, updateMutation } from '../write/document-updates.ts'
 import { insertUpserted } from '../write/upsert.ts'
@@ -240,8 +241,10 @@ async function parseStatement(
   const { u, constants, arrayFilters, ...statement } = readStatement(bytes)
   const collation = await collationOfCall(statement.args, collection)
   const { isMulti } = statement
-  const pipeline = pipelineUpdate(call, constants, collation)
-  return { ...statement, collation, update: compileUpdate(u, { arrayFilters, isMulti, pipeline, collation }) }
+  const update = await withElsewhere(call, () =>
+    compileCallUpdate(call, { update: u, arrayFilters, isMulti, constants, collation }),
+  )
+  return { ...statement, collation, update }
 }
 
 export const updateCommands: readonly Command[] = [

@@ -5,7 +5,6 @@
  * Within a transaction what it has written stands in the place of what is stored.
  */
 
-import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax, queryMemoryBytesMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
@@ -22,6 +21,7 @@ import type { Sort } from '../../mql/paths/sort-order.ts'
 import type { PipelineSpec } from '../../mql/pipeline/pipeline.ts'
 import { countStatement, distinctStatement, findStatement, pipelineStatement } from '../../mql/prepare.ts'
 import { countProgram, type DistinctQuery, distinctProgram, type FindQuery, findProgram } from '../../mql/program.ts'
+import { PipelineSlice } from '../../mql/stages/stage.ts'
 import { withServedTies } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition, PageStatistics } from '../../query/execute.ts'
@@ -41,6 +41,7 @@ import {
   type Fetching,
   mongoBatchBytesMax,
 } from '../service/cursors.ts'
+import { withElsewhere } from '../service/elsewhere.ts'
 import { requireOverlay } from '../service/statement.ts'
 import { TransactionOverlay } from '../session/overlay.ts'
 import type { PastDocument } from '../session/past-documents.ts'
@@ -181,10 +182,9 @@ function collectedSource(call: CommandCall, collection: Collection, query: FindQ
         const sorted = sort === undefined ? found : sortedBy(found, sort)
         const window = sorted.slice(skip, skip + limit)
         held = new HeldDocuments(call.service.engine, collection)
-        held.fill({
-          documents: window.map(({ document }) => shown(document)),
-          origins: window.flatMap(({ origin }) => origin),
-        })
+        const documents: Uint8Array[] = []
+        for (const { document } of window) documents.push(await withElsewhere(call, () => shown(document)))
+        held.fill({ documents, origins: window.flatMap(({ origin }) => origin) })
       }
       const batch = { documents: [] as Uint8Array[], origins: [] as number[] }
       await held.take(batch, { documentsMax, bytesMax })
@@ -226,7 +226,7 @@ async function* foundDocuments(
     const found: FoundDocument[] = []
     for (const key of keys) {
       const one = await readDocument(call, collection, key, overlay)
-      if (one !== undefined && matcher.matches(one.document)) found.push(one)
+      if (one !== undefined && (await withElsewhere(call, () => matcher.matches(one.document)))) found.push(one)
     }
     yield found
     return
@@ -263,19 +263,19 @@ async function* foundDocuments(
   }
   const ours = written.map((document): FoundDocument => ({ document, origin: noItem }))
   const others = await livingPast(call, collection, past)
-  yield* inTurns(stored, ({ document }) => !hides(document))
-  yield* inTurns([...ours, ...others], ({ document }) => matcher.matches(document))
+  yield* inTurns(call, stored, ({ document }) => !hides(document))
+  yield* inTurns(call, [...ours, ...others], ({ document }) => matcher.matches(document))
 }
 
-/** Looking at one takes microseconds. */
-const documentsPerTurn = 1000
-
-/** Filters in batches. Between two of them other requests get a turn. */
-async function* inTurns<T>(all: readonly T[], isShown: (one: T) => boolean): AsyncGenerator<T[]> {
-  for (let at = 0; at < all.length; at += documentsPerTurn) {
-    if (at > 0) await new Promise<void>(resolve => machine.setImmediate(resolve))
-    yield all.slice(at, at + documentsPerTurn).filter(isShown)
+/** Filters one by one. When a slice is over, other requests get a turn. */
+async function* inTurns<T>(call: CommandCall, all: readonly T[], isShown: (one: T) => boolean): AsyncGenerator<T[]> {
+  const slice = new PipelineSlice({ check: () => call.operation.check() })
+  const shown: T[] = []
+  for (const one of all) {
+    if (await withElsewhere(call, () => isShown(one))) shown.push(one)
+    if (slice.isOver) await slice.turn()
   }
+  yield shown
 }
 
 /** What a reader of a snapshot sees in the place of stored documents. Undefined: it reads the present. */

@@ -1,19 +1,19 @@
 /** Runs a pipeline: its beginning as a find, the rest as a stream, its results as a cursor. */
 
 import { heldHere } from '../../base/memory-account.ts'
-import { WorkTooLong } from '../../base/work.ts'
+import { HoldWatch, WorkTooLong, watched } from '../../base/work.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, int32 } from '../../document/bson/value.ts'
 import type { Collation } from '../../document/collation/collation.ts'
 import type { ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
 import { compilePipeline, type Pipeline, type PipelineSpec } from '../../mql/pipeline/pipeline.ts'
-import { markedDocument } from '../../mql/pipeline/row-marks.ts'
+import { unpackDocuments } from '../../mql/pipeline/row-marks.ts'
 import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type DocumentBatch, documentBytes, PipelineSlice, type Stream, viewsOf } from '../../mql/stages/stage.ts'
 import { firstStages, sourceStages } from '../../mql/stages/table.ts'
-import { type PackedRows, unpackRows } from '../../query/packed-rows.ts'
+import type { CollectedRows, PackedRows } from '../../query/packed-rows.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields } from '../answers/fields.ts'
 import { type Collection, notOnView } from '../collections/collections.ts'
@@ -27,8 +27,9 @@ import { collationOfCall } from '../requests/collation.ts'
 import { nameOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
-import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
+import type { BatchRequest, CursorBatch, CursorSource, Fetching } from '../service/cursors.ts'
 import { variablesOf } from '../service/query-language.ts'
+import { hostedResults } from './hosted-pipeline.ts'
 import { pipelineCollections } from './pipeline-collections.ts'
 import { stageSource } from './stage-sources.ts'
 
@@ -116,12 +117,103 @@ export async function pipelineSource(call: CommandCall, target: PipelineTarget):
   const pipeline = compilePipeline(spec.stages, spec.options)
   const counted = await countedSource(call, target, pipeline)
   if (counted !== undefined) return counted
-  const appetite: Appetite = { by: call, documents: 0 }
-  const lives = new LivesOfCursor(call.service.engine, pipeline)
-  const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite, lives })
-  const options = { passed, check: checkOf(appetite) }
-  const collections = pipelineCollections(call, lives, collation)
-  return streamSource(pipeline.run(input, collections, options), { appetite, lives })
+  /** Begins from the beginning: here, or in a thread for streams. */
+  const known: KnownRows = { collected: undefined }
+  const begin = (isHere: boolean): PipelineUnderWay => {
+    const appetite: Appetite = { by: call, documents: 0 }
+    const lives = new LivesOfCursor(call.service.engine, pipeline)
+    const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite, lives, known })
+    const collections = pipelineCollections(call, lives, collation)
+    const check = checkOf(appetite)
+    const made = { appetite, lives, end: () => {}, mayMove: true }
+    if (!pipeline.hasTail(passed)) {
+      return { ...made, results: pipeline.run(input, collections, { passed, check }), mayMove: false }
+    }
+    if (isHere) {
+      const results = pipeline.run(underHold(input), collections, { passed, check, turnsMax: inlineTurnsMax })
+      return { ...made, results: pipeline.target === undefined ? underHold(results) : results }
+    }
+    const hosted = hostedResults(call, { spec, passed, input, collections, appetite })
+    const { end } = hosted
+    return { ...made, end, results: pipeline.finish(hosted.results, collections) }
+  }
+  const canMove = call.service.engine.canHost && pipeline.target === undefined
+  return canMove ? movingSource(begin) : streamSource(begin(!call.service.engine.canHost))
+}
+
+/** The results of a pipeline over documents that are given, all of them. It reads no collection. */
+export async function pipelineOver(
+  call: CommandCall,
+  target: PipelineTarget,
+  documents: DocumentBatch,
+  by: Fetching,
+): Promise<readonly BsonDocument[]> {
+  const spec = pipelineSpec(call, target)
+  const collections = { find: refuseOthers, replace: refuseOthers, merge: refuseOthers }
+  async function* given(): AsyncGenerator<DocumentBatch> {
+    yield documents
+  }
+  const all = async (results: Stream) => {
+    const made: BsonDocument[] = []
+    for await (const batch of results) made.push(...batch)
+    return made
+  }
+  try {
+    const check = () => by.operation.check()
+    const compiled = compilePipeline(spec.stages, spec.options)
+    return await all(underHold(compiled.run(given(), collections, { check })))
+  } catch (error) {
+    if (!(error instanceof WorkTooLong) || !call.service.engine.canHost) throw error
+  }
+  const appetite: Appetite = { by, documents: 0 }
+  return all(hostedResults(call, { spec, passed: 0, input: given(), collections, appetite }).results)
+}
+
+function refuseOthers(): never {
+  throw new CommandError('IllegalOperation', 'Other collections are not available here.')
+}
+
+/** A source that ends with this batch, or that may stay here. Undefined: it is to begin anew. */
+async function firstSource(run: PipelineUnderWay, request: BatchRequest): Promise<CursorSource | undefined> {
+  const source = streamSource(run)
+  if (!run.mayMove) return source
+  const lease = heldHere()
+  const heldBytes = lease?.bytes ?? 0
+  try {
+    const batch = await source.next(request)
+    if (batch.isEnd) return { next: () => batch }
+  } catch (error) {
+    if (!(error instanceof WorkTooLong)) throw error
+  }
+  // What the stages have held is garbage now.
+  lease?.set(heldBytes)
+  return undefined
+}
+
+/** A run of a pipeline, and what it needs. */
+interface PipelineUnderWay {
+  readonly results: Stream
+  readonly appetite: Appetite
+  readonly lives: LivesOfCursor
+  readonly end: () => void
+  /** There are stages that may take long here. */
+  readonly mayMove: boolean
+}
+
+/**
+ * A pipeline that begins here. If it does not come to its end with the first batch, in a few slices, it
+ * begins again in a thread for streams, and goes on there for all batches.
+ */
+function movingSource(begin: (isHere: boolean) => PipelineUnderWay): CursorSource {
+  let source: CursorSource | undefined
+  return {
+    async next(request) {
+      source ??= await firstSource(begin(true), request)
+      source ??= streamSource(begin(false))
+      return source.next(request)
+    },
+    end: () => source?.end?.(),
+  }
 }
 
 /** Ends the work when the command that waits for it is killed or out of time. */
@@ -135,12 +227,18 @@ interface PipelineCall {
   readonly collection: Collection | undefined
   readonly appetite: Appetite
   readonly lives: LivesOfCursor
+  readonly known: KnownRows
+}
+
+/** Rows that were collected elsewhere, in case the pipeline begins again. */
+interface KnownRows {
+  collected: CollectedRows | undefined
 }
 
 /** What goes into the stages of a pipeline, but for those that it has passed already. */
 function inputOf(
   call: CommandCall,
-  { pipeline, spec, collection, appetite, lives }: PipelineCall,
+  { pipeline, spec, collection, appetite, lives, known }: PipelineCall,
 ): { readonly input: Stream; readonly passed: number } {
   const { source, own } = pipeline
   const { namespace } = spec.options
@@ -154,7 +252,7 @@ function inputOf(
   }
   const documents = documentStream(call, namespace, find, { appetite, lives })
   if (!isOwn || !call.service.engine.hasPageRunner) return { input: documents, passed: 0 }
-  const input = collectedStream(call, { pipeline, spec, collection, find, documents, appetite, lives })
+  const input = collectedStream(call, { pipeline, spec, collection, find, documents, appetite, lives, known })
   return { input, passed: own.stageCount }
 }
 
@@ -172,14 +270,15 @@ async function* collectedStream(
     documents,
     appetite,
     lives,
+    known,
   }: PipelineCall & { readonly collection: Collection; readonly find: FindQuery; readonly documents: Stream },
 ): AsyncGenerator<DocumentBatch> {
   const collect = (isTooLongHere: boolean) =>
     collectedElsewhere(call, collection, find, { spec, by: appetite.by, isTooLongHere })
-  let collected = await collect(false)
+  let collected = known.collected ?? (await collect(false))
   if (collected === undefined) {
     const slice = new PipelineSlice({ turnsMax: inlineTurnsMax, check: checkOf(appetite) })
-    const here = pipeline.runOwn(documents, slice)[Symbol.asyncIterator]()
+    const here = underHold(pipeline.runOwn(documents, slice))[Symbol.asyncIterator]()
     try {
       // The first batch takes all the work: collecting stages give nothing before they have seen everything.
       let next = await here.next()
@@ -198,36 +297,40 @@ async function* collectedStream(
     yield* pipeline.runOwn(again, new PipelineSlice({ check: checkOf(appetite) }))
     return
   }
+  // Kept for a second beginning, and no longer.
+  const mayBeginAgain = known.collected === undefined && pipeline.hasTail(pipeline.own!.stageCount)
+  known.collected = mayBeginAgain ? collected : undefined
   const watched = lives.watch(collection)
   if (collected.untraced !== undefined) watched.addUntraced(collected.untraced)
   const lease = heldHere()
   const bytesOf = ({ bytes, marks }: PackedRows) => bytes.length + 8 * (marks?.length ?? 0)
   for (const piece of collected.pieces) lease?.add(bytesOf(piece))
   for (const piece of collected.pieces) {
-    yield markedDocuments(piece, collection.container.number)
+    yield unpackDocuments(piece)
     lease?.release(bytesOf(piece))
   }
 }
 
-function markedDocuments(piece: PackedRows, container: number): BsonDocument[] {
-  const { marks } = piece
-  if (marks === undefined) return unpackRows(piece).map(row => BsonDocument.view(row))
-  let at = 0
-  return unpackRows(piece).map(row => {
-    const start = at + 1
-    at = start + marks[at]!
-    return markedDocument(row, marks.subarray(start, at), container)
-  })
+/** How long the work of a stage may hold this thread in one turn. */
+const holdMsMax = 4
+
+/** Every document of the stream is made under a watch. */
+function underHold(stream: Stream): Stream {
+  const hold = new HoldWatch(holdMsMax)
+  const iterator = stream[Symbol.asyncIterator]()
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => watched(hold, () => iterator.next()),
+      return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+    }),
+  }
 }
 
 /**
  * Results of a stream, as many as are asked for; the rest waits for the next time. What has died meanwhile is
  * left out of the batch.
  */
-function streamSource(
-  results: Stream,
-  { appetite, lives }: { readonly appetite: Appetite; readonly lives: LivesOfCursor },
-): CursorSource {
+function streamSource({ results, appetite, lives, end }: PipelineUnderWay): CursorSource {
   const iterator = results[Symbol.asyncIterator]()
   let rest: DocumentBatch = []
   let restBytes = 0
@@ -251,6 +354,7 @@ function streamSource(
   }
 
   return {
+    end,
     async next(request: BatchRequest): Promise<CursorBatch> {
       const { documentsMax, by } = request
       appetite.by = by

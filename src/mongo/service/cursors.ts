@@ -67,6 +67,8 @@ export interface CursorSource {
   /** The position of a change stream. */
   readonly resumeToken?: BsonDocument
   next(request: BatchRequest): MaybePromise<CursorBatch>
+  /** Nobody will ask for more. */
+  end?(): void
 }
 
 export interface CursorSettings {
@@ -163,6 +165,7 @@ export class CursorRegistry {
   close(cursor: Cursor, reason: KillReason = 'CursorKilled'): boolean {
     cursor.operation?.kill(reason)
     cursor.lease[Symbol.dispose]()
+    cursor.source.end?.()
     return this.#cursors.delete(cursor.id)
   }
 
@@ -225,8 +228,12 @@ export function openCursor(
       : source.next({ documentsMax: batchSize, bytesMax: mongoBatchBytesMax, by, waitMs: 0 })
   const answer = ({ documents, isEnd, resumeToken }: CursorBatch): Fields => {
     const isOver = isEnd || isSingleBatch
-    const cursor = isOver || by.operation.isAbandoned ? undefined : cursors.open(source, { ...request, lease })
-    if (cursor === undefined) lease[Symbol.dispose]()
+    const isClosed = isOver || by.operation.isAbandoned
+    const cursor = isClosed ? undefined : cursors.open(source, { ...request, lease })
+    if (cursor === undefined) {
+      source.end?.()
+      lease[Symbol.dispose]()
+    }
     return {
       cursor: {
         firstBatch: new Documents(documents),

@@ -6,6 +6,9 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import type { Client } from '../session/client.ts'
 
+/** Cosmos DB for MongoDB ends every request after a minute. Here that holds for commands that only read. */
+const mongoReadMsMax = 60_000
+
 /** Longer timers would fire at once. */
 const timerMsMax = 2 ** 31 - 1
 
@@ -27,7 +30,9 @@ export class Operation {
   readonly client: Client
   readonly lsid: BsonDocument | undefined
   readonly startMs = machine.monotonicMs()
-  /** The end of `maxTimeMS`. Undefined: no limit. */
+  /** The client has given a `maxTimeMS`. */
+  isLimited = false
+  /** When it must have ended. Undefined: no limit. */
   #endMs: number | undefined
   #killedBy: KillReason | undefined
   #isAbandoned = false
@@ -46,12 +51,16 @@ export class Operation {
     this.lsid = details.lsid
   }
 
-  limit(maxTimeMs: number | undefined): void {
-    if (maxTimeMs !== undefined && maxTimeMs > 0) this.#endMs = this.startMs + maxTimeMs
+  /** `maxTimeMs` of the client. If it gives none, reads have a limit nevertheless. */
+  limit(maxTimeMs: number | undefined, isRead: boolean): void {
+    this.isLimited = maxTimeMs !== undefined && maxTimeMs > 0
+    if (this.isLimited) this.#endMs = this.startMs + maxTimeMs!
+    else if (isRead) this.#endMs = this.startMs + mongoReadMsMax
   }
 
-  get isLimited(): boolean {
-    return this.#endMs !== undefined
+  /** A stream may wait as long as its client likes, unless that has said how long. */
+  get #waitsForEvents(): boolean {
+    return this.isOnStream && !this.isLimited
   }
 
   kill(reason: KillReason = 'Interrupted'): void {
@@ -91,7 +100,7 @@ export class Operation {
 
   /** A timer may fire a little early. Then it is set again. */
   #watch(signal: AbortSignal, endMs: number): void {
-    if (signal.aborted) return
+    if (signal.aborted || this.#waitsForEvents) return
     const leftMs = Math.max(0, endMs - machine.monotonicMs())
     const look = () => {
       this.#abortIfOver()
@@ -107,7 +116,7 @@ export class Operation {
   #refusal(): CommandError | undefined {
     if (this.#killedBy !== undefined) return new CommandError(this.#killedBy, killTexts[this.#killedBy])
     if (this.#isAbandoned) return new CommandError('Interrupted', 'the client has gone')
-    if (this.#endMs !== undefined && machine.monotonicMs() > this.#endMs) {
+    if (this.#endMs !== undefined && machine.monotonicMs() > this.#endMs && !this.#waitsForEvents) {
       return new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
     }
     return undefined

@@ -8,8 +8,10 @@
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import type { Body } from '../../document/body.ts'
+import type { BsonDocument } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { bsonIndexKeys } from '../../engine/index-keys.ts'
+import type { Validator } from '../../mql/validation/validator.ts'
 import type { ItemKey, StoredItem } from '../../store/item.ts'
 import type { ItemChange, Step, TransactAnswer } from '../../store/writing.ts'
 import { deleteRu, writeRu } from '../../units/cost.ts'
@@ -18,9 +20,10 @@ import { type Collection, collectionOf } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
 import { isPlanned } from '../collections/planned-collection.ts'
-import type { Validation } from '../collections/validation.ts'
+import { invalidDocument, type Validation } from '../collections/validation.ts'
 import { ChangeTraces } from '../service/change-origins.ts'
 import type { CommandCall } from '../service/command.ts'
+import { computed, computeElsewhere, TooLongHere } from '../service/elsewhere.ts'
 import { constantsOf } from '../service/query-language.ts'
 import { requireOverlay } from '../service/statement.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
@@ -71,7 +74,13 @@ export async function writeDocuments(
   const { database, id, number } = collection.container
   const found = await call.service.engine.catalog.findContainer(database.id, id)
   const current = found?.number === number ? collectionOf(found) : collection
-  return call.isInTransaction ? writeToTransaction(call, current, writes) : writeToStore(call, current, writes, results)
+  for (;;) {
+    const refusal = await (call.isInTransaction
+      ? writeToTransaction(call, current, writes)
+      : writeToStore(call, current, writes, results))
+    if (!(refusal?.error instanceof TooLongHere)) return refusal
+    await computeElsewhere(call, refusal.error)
+  }
 }
 
 async function writeToStore(
@@ -220,11 +229,27 @@ export function validationRefusal(
   before: Uint8Array | undefined,
 ): CommandError | undefined {
   if (validation === undefined || call.args.flag('bypassDocumentValidation')) return undefined
-  const constantsNow = () => constantsOf(call, collation)
-  if (validation.allows(document, before, constantsNow)) return undefined
-  if (!validation.isOnlyWarning) return validation.refusal(document, constantsNow)
+  const report = validation.reportOn(document, before, (judged, validator) => judge(call, collation, judged, validator))
+  if (report === undefined) return undefined
+  if (!validation.isOnlyWarning) return invalidDocument(report)
   call.service.log.warn({ collection: name }, 'a document breaks the rules of its collection')
   return undefined
+}
+
+/** What a validator says of a document; undefined: it keeps the rules. */
+function judge(
+  call: CommandCall,
+  collation: Collection['collation'],
+  document: Uint8Array,
+  validator: Validator,
+): BsonDocument | undefined {
+  const constants = () => constantsOf(call, collation)
+  return computed(call, {
+    ...{ of: 'rules', inputs: { validator: validator.filter }, document },
+    variables: () => ({ constants: constants() }),
+    here: () => (validator.matches(document, constants) ? undefined : validator.report(document, constants)),
+    read: result => result.get('report') as BsonDocument | undefined,
+  })
 }
 
 /** A document that a running transaction has written is not written before that has ended. */

@@ -14,6 +14,7 @@ import { exportProperty, type KeepTtl, readNote, ttlToStore } from '../../transf
 import { type Collection, collectionOf } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { newDocument } from '../collections/new-document.ts'
+import { invalidDocument } from '../collections/validation.ts'
 import { ChangeTraces } from '../service/change-origins.ts'
 import { constantsOf } from '../service/query-language.ts'
 import type { MongoService } from '../service/service.ts'
@@ -76,8 +77,10 @@ function withTtl(document: Uint8Array, ttl: number): Uint8Array {
 function checkRules(service: MongoService, collection: Collection, document: Uint8Array): void {
   const { validation, compoundIndexes } = collection
   const constantsNow = () => constantsOf({ service }, collection.collation)
-  const isRefused = validation !== undefined && !validation.allows(document, undefined, constantsNow)
-  if (isRefused && !validation.isOnlyWarning) throw validation.refusal(document, constantsNow)
+  const report = validation?.reportOn(document, undefined, (judged, validator) =>
+    validator.matches(judged, constantsNow) ? undefined : validator.report(judged, constantsNow),
+  )
+  if (report !== undefined && validation?.isOnlyWarning === false) throw invalidDocument(report)
   // An index key cannot contain two arrays.
   if (compoundIndexes.length > 0) bsonIndexKeys(compoundIndexes, document)
 }

@@ -14,6 +14,7 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
 import { newObjectId } from '../collections/object-id.ts'
 import type { CommandCall } from '../service/command.ts'
+import { withElsewhere } from '../service/elsewhere.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { updateTime } from './document-updates.ts'
 import { writeDocuments } from './document-writes.ts'
@@ -42,7 +43,7 @@ export async function insertUpserted(
     ...upsertDocument(filter, update, updateTime(call, moment), () => ownId),
     moment,
   })
-  let inserted = made(await call.service.engine.moment())
+  let inserted = await withElsewhere(call, async () => made(await call.service.engine.moment()))
   const { bytes, start } = bytesOf(inserted.id)
   let isTaken = false
   const write = {

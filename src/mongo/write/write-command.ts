@@ -16,6 +16,7 @@ import { asMongoError, isInterruption } from '../answers/error-map.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { sequenceDocuments } from '../requests/arguments.ts'
 import type { CommandCall } from '../service/command.ts'
+import { TooLongHere } from '../service/elsewhere.ts'
 import { AlreadyDone, RetryRecord, readRecord } from '../session/retry-record.ts'
 
 export const mongoWriteBatchMax = 100_000
@@ -31,7 +32,8 @@ export interface StatementError {
 /** Whether the error belongs to one statement and not to the whole command. */
 export function isStatementError(error: unknown): error is MayflyError {
   if (error instanceof MongoError && isInterruption(error.code)) return false
-  return error instanceof MayflyError && error.kind !== 'internal' && !(error instanceof AlreadyDone)
+  if (error instanceof AlreadyDone || error instanceof TooLongHere) return false
+  return error instanceof MayflyError && error.kind !== 'internal'
 }
 
 /** The statements of a command: a document sequence, or an array in the body. */

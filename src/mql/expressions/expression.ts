@@ -9,6 +9,7 @@
  * then the evaluation fails.
  */
 
+import { HoldWatch, isWatched, spend, WorkTooLong, watched } from '../../base/work.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, timestamp, type Value } from '../../document/bson/value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
@@ -20,12 +21,16 @@ import { checkVariableUse } from './core/variable-name.ts'
 import { listOf } from './operators/object.ts'
 import { findOperator } from './operators/table.ts'
 
+/** How long computing the constants of an expression may take. Those that take longer are none. */
+const constantsMsMax = 2
+
 export function compileExpression(spec: Value, scope: VariableScope): Evaluate {
   return expressionCompiler(scope).compile(spec)
 }
 
 export function expressionCompiler(scope: VariableScope, { isLazy = false } = {}): Compiler {
-  return new ExpressionCompiler(scope, { varying: 0, documents: 0, slots: [], isLazy })
+  const hold = new HoldWatch(constantsMsMax)
+  return new ExpressionCompiler(scope, { varying: 0, documents: 0, slots: [], isLazy, hold })
 }
 
 /** For filters: whether the expression is true for a document. `slots` holds outer variables. */
@@ -56,6 +61,7 @@ interface Seen {
   readonly slots: number[]
   /** A constant that cannot be computed fails when it is evaluated, not when it is compiled. */
   readonly isLazy: boolean
+  readonly hold: HoldWatch
 }
 
 class ExpressionCompiler implements Compiler {
@@ -99,9 +105,12 @@ class ExpressionCompiler implements Compiler {
     if (isClosed) slots.length = seenBefore
     if (this.#seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }
     try {
-      const value = evaluate(new Context())
+      const compute = () => evaluate(new Context())
+      const value = isWatched() ? compute() : watched(this.#seen.hold, compute)
       return { evaluate: () => value, isConstant: true }
     } catch (error) {
+      // It is computed for each document, where that may take long.
+      if (error instanceof WorkTooLong && !isWatched()) return { evaluate, isConstant: false }
       if (!(error instanceof MongoError)) throw error
       if (this.#seen.isLazy) return { evaluate, isConstant: false }
       throw new MongoError(error.code, `Failed to optimize pipeline :: caused by :: ${error.message}`)
@@ -151,7 +160,11 @@ class ExpressionCompiler implements Compiler {
       refuse(15983, `An object representing an expression must have exactly one field: ${printDocument(spec)}`)
     }
     const compileOperator = findOperator(name) ?? refuse(168, `Unrecognized expression '${name}'`)
-    return compileOperator(argument, this, name)
+    const compute = compileOperator(argument, this, name)
+    return context => {
+      spend(1)
+      return compute(context)
+    }
   }
 
   #readPath(text: string): Evaluate {

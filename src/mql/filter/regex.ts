@@ -1,10 +1,9 @@
 /** Tests of a stored value against a regular expression, and the prefix that an index can use. */
 
-import { queryStepsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type RegexValue, valueAt } from '../../document/bson/value.ts'
 import { int32At, textAt } from '../../document/bson/view.ts'
-import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'
+import { compilePattern, InvalidPattern, matcherOf, type Pattern } from '../../document/pattern.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { RegexCondition } from './filter.ts'
@@ -23,10 +22,7 @@ function compileRegex(pattern: string, options: string): Pattern {
 }
 
 function isFound(pattern: Pattern, text: string): boolean {
-  if (patternSteps(pattern, text) > queryStepsMax) {
-    throw new MongoError(50, 'operation exceeded time limit: a regular expression is too costly for one document')
-  }
-  return pattern.matcher(text).find()
+  return matcherOf(pattern, text).find()
 }
 
 /** Whether a text has a match of the pattern. */

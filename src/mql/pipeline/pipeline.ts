@@ -68,6 +68,8 @@ export interface PipelineRunOptions {
   readonly passed?: number
   /** Called between slices of the work. It throws if the work must stop. */
   readonly check?: () => void
+  /** More turns than this, and `WorkTooLong` is thrown. */
+  readonly turnsMax?: number
 }
 
 export interface Pipeline {
@@ -82,6 +84,12 @@ export interface Pipeline {
    * Processes the documents of `source`. May be called once.
    */
   run(input: Stream, collections: Collections, options?: PipelineRunOptions): Stream
+  /** Whether there are stages behind these, besides one that writes. */
+  hasTail(passed: number): boolean
+  /** The same without the stage that writes, if there is one. */
+  runTail(input: Stream, collections: Collections, options?: PipelineRunOptions): Stream
+  /** What is left to do with the results of `runTail`. */
+  finish(results: Stream, collections: Collections): Stream
   /** Runs the own part, if it collects documents. */
   runOwn(input: Stream, slice: PipelineSlice): Stream
   /** The own part as a function, if it processes one document at a time. */
@@ -118,6 +126,8 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
   // The stages of the find are compiled too, so that errors have the texts of the stages.
   const compiled = compiler.compile(inner)
   const rest = compiled.slice(count)
+  const target = (rest.at(-1) as Partial<WritingStage> | undefined)?.target
+  const tail = target === undefined ? rest : rest.slice(0, -1)
   const own = isCollection ? ownPartOf(lead, inner.slice(count), rest) : undefined
   const source: PipelineSource = isOutside
     ? { kind: 'stage', ...first }
@@ -136,12 +146,21 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
       : { kind: 'pipeline' }
   return {
     source,
-    target: (rest.at(-1) as Partial<WritingStage> | undefined)?.target,
+    target,
     own,
     collects: inner.slice(count).some(({ name }) => collectingStages.has(name)),
     run: (input, collections, { passed = 0, ...limits } = {}) => {
       const run = { collections, slots: [], slice: new PipelineSlice(limits) }
       return answered(runStages(rest.slice(passed), input, run))
+    },
+    hasTail: passed => tail.length > passed,
+    runTail: (input, collections, { passed = 0, ...limits } = {}) => {
+      const run = { collections, slots: [], slice: new PipelineSlice(limits) }
+      return runStages(tail.slice(passed), input, run)
+    },
+    finish: (results, collections) => {
+      const run = { collections, slots: [], slice: new PipelineSlice() }
+      return answered(runStages(rest.slice(tail.length), results, run))
     },
     runOwn: (input, slice) => {
       const stages = rest.slice(0, own!.stageCount)

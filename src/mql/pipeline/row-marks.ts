@@ -3,15 +3,37 @@
  *
  *   marks    = origin of the document, then for each part with an origin: its path, its origin
  *   path     = its length, then the positions of fields and elements that lead to the part
- *   origin   = the number of items, then for each: sequence, written at, deadline
- *
- * All items are of one container, the one that the thread reads.
+ *   origin   = the number of items, then for each: container, sequence, written at, deadline
  */
 
 import type { Origin } from '../../document/bson/origin.ts'
 import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
+import { type PackedRows, packRows, unpackRows } from '../../query/packed-rows.ts'
+import { documentBytes } from '../stages/stage.ts'
+
+/** Documents in one piece, with what their parts come from. */
+export function packDocuments(documents: readonly BsonDocument[]): PackedRows | undefined {
+  const marks: number[] = []
+  for (const document of documents) {
+    const some = marksOf(document) ?? []
+    marks.push(some.length)
+    for (const mark of some) marks.push(mark)
+  }
+  return packRows(documents.map(documentBytes), marks)
+}
+
+export function unpackDocuments(piece: PackedRows): BsonDocument[] {
+  const { marks } = piece
+  if (marks === undefined) return unpackRows(piece).map(row => BsonDocument.view(row))
+  let at = 0
+  return unpackRows(piece).map(row => {
+    const start = at + 1
+    at = start + marks[at]!
+    return markedDocument(row, marks.subarray(start, at))
+  })
+}
 
 /** Undefined if nothing has an origin. */
 export function marksOf(document: BsonDocument): readonly number[] | undefined {
@@ -46,7 +68,7 @@ function addInner(marks: number[], value: BsonDocument | BsonArray, path: number
 function addOrigin(marks: number[], origin: Origin | undefined): void {
   const count = marks.push(0) - 1
   for (let at = origin; at !== undefined; at = at.and) {
-    marks.push(at.sequence, at.writtenAt, at.deadline)
+    marks.push(at.container, at.sequence, at.writtenAt, at.deadline)
     marks[count]! += 1
   }
 }
@@ -57,14 +79,15 @@ interface Marked {
 }
 
 /** The document of a row, with the origins that its marks tell of. */
-export function markedDocument(row: Uint8Array, marks: ArrayLike<number>, container: number): BsonDocument {
+function markedDocument(row: Uint8Array, marks: ArrayLike<number>): BsonDocument {
   if (marks.length === 0) return BsonDocument.view(row)
   let at = 0
   const readOrigin = (): Origin | undefined => {
     let origin: Origin | undefined
     for (let count = marks[at++]!; count > 0; count -= 1) {
-      origin = { container, sequence: marks[at]!, writtenAt: marks[at + 1]!, deadline: marks[at + 2]!, and: origin }
-      at += 3
+      const [container, sequence, writtenAt, deadline] = [marks[at]!, marks[at + 1]!, marks[at + 2]!, marks[at + 3]!]
+      origin = { container, sequence, writtenAt, deadline, and: origin }
+      at += 4
     }
     return origin
   }

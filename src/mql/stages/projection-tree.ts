@@ -6,6 +6,7 @@
  * is to be computed below a value that is no document, a new document replaces that value.
  */
 
+import { spend } from '../../base/work.ts'
 import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, isTraced, type Value } from '../../document/bson/value.ts'
@@ -108,7 +109,7 @@ const nothing = BsonDocument.of([])
 
 function setValue(node: ComputedNode, value: Value | undefined, context: Context): Value {
   if (value?.type === bsonType.array) {
-    context.spend(value.elements.length)
+    spend(value.elements.length)
     return withOrigin(BsonArray.of(value.elements.map(element => setValue(node, element, context))), value.origin)
   }
   return set(node, value?.type === bsonType.document ? value : nothing, context)

@@ -1,5 +1,6 @@
 /** `$replaceRoot`, `$replaceWith` and `$redact`: replace each document, or drop it. */
 
+import { spend } from '../../base/work.ts'
 import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
@@ -45,7 +46,7 @@ export const redactStage: CompileStage = (spec, { scope, expressions }, name) =>
   const evaluate = expressions.within(inner.scope).compile(spec)
 
   function redact(document: BsonDocument, context: Context): BsonDocument | undefined {
-    context.spend(1)
+    spend(1)
     context.slots[current] = document
     const answer = evaluate(context)
     const word = answer?.type === bsonType.string ? answer.value : undefined

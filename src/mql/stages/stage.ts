@@ -9,7 +9,7 @@ import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Steps } from '../../base/steps.ts'
-import { WorkTooLong } from '../../base/work.ts'
+import { lookAtWork, WorkTooLong } from '../../base/work.ts'
 import { comingFrom } from '../../document/bson/traced-values.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
@@ -138,6 +138,7 @@ export class PipelineSlice {
     if (this.turnsLeft-- <= 0) throw new WorkTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
     this.#check?.()
+    lookAtWork()
     this.#startMs = machine.monotonicMs()
   }
 }

@@ -28,13 +28,13 @@ interface Compiled {
 export type ConstantsNow = () => Constants
 
 export class Validator {
-  readonly #filter: BsonDocument
+  readonly filter: BsonDocument
   /** `$$NOW` differs from write to write. */
   readonly #isTimed: boolean
   #compiled: Compiled | undefined
 
   constructor(filter: BsonDocument) {
-    this.#filter = filter
+    this.filter = filter
     this.#isTimed = mentionsTime(filter)
   }
 
@@ -79,7 +79,7 @@ export class Validator {
   #details(document: Uint8Array, constantsNow: ConstantsNow, isTruncated: boolean): BsonDocument | MongoError {
     const compiled = this.#compile(constantsNow)
     try {
-      compiled.reporter ??= failureReporter(this.#filter, compiled.options)
+      compiled.reporter ??= failureReporter(this.filter, compiled.options)
       return compiled.reporter(document, { isTruncated })
     } catch (error) {
       // A regular expression may be too costly for the document.
@@ -92,7 +92,7 @@ export class Validator {
     if (this.#compiled !== undefined && !this.#isTimed) return this.#compiled
     const constants = constantsNow()
     const options = { ...expressionsWith(constants), collation: constants.collation }
-    this.#compiled = { options, matches: compileFilter(this.#filter, options).matches }
+    this.#compiled = { options, matches: compileFilter(this.filter, options).matches }
     return this.#compiled
   }
 }

@@ -2,8 +2,10 @@
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { assert } from '../../base/error.ts'
-import { prepareCollector, prepareStatement } from '../../mql/prepare.ts'
+import { runHosted } from '../../mql/pipeline/hosted-run.ts'
+import { hostedPipeline, prepareCollector, prepareStatement } from '../../mql/prepare.ts'
 import type { Collector } from '../../query/collect-rows.ts'
+import type { HostedTask, StreamHost } from '../../query/hosted-stream.ts'
 import type { Program } from '../../query/program.ts'
 import type { QueryLanguage, QueryStatement } from '../../query/statement.ts'
 import { PreparedQueries } from '../../sql/prepare.ts'
@@ -37,6 +39,12 @@ export function programOf<Language extends QueryLanguage>(
   moment: EpochSeconds,
 ): Program {
   return languages[statement.language as Language].program(statement, moment)
+}
+
+/** Runs a pipeline for a cursor, as far as somebody wants its results. */
+export async function holdPipeline({ statement, passed }: HostedTask, host: StreamHost): Promise<void> {
+  assert(statement.language === 'mql', 'only MongoDB has pipelines')
+  await runHosted(hostedPipeline(statement), passed, host)
 }
 
 export function collectorOf<Language extends QueryLanguage>(statement: StatementOf<Language>): Collector {

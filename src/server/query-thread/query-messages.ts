@@ -1,40 +1,64 @@
-/** The messages between the server and its query thread. They are plain data, also the errors. */
+/** The messages between the server and its query threads. They are plain data, also the errors. */
 
 import type { SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import {
   CapacityError,
   type CapacityErrorKind,
   InvariantError,
-  type MayflyError,
   RequestError,
   type RequestErrorKind,
 } from '../../base/error.ts'
 import type { ThreadMemory } from '../../base/memory-account.ts'
+import { WorkTooLong } from '../../base/work.ts'
 import { MongoError } from '../../mql/errors/mongo-error.ts'
+import type { HostedTask, StreamHost } from '../../query/hosted-stream.ts'
 import type { PackedRows } from '../../query/packed-rows.ts'
 import type { MadePage, RemotePageTask } from '../../query/page-task.ts'
+import type { ContainerReader } from '../../store/reading.ts'
+
+export type Ask =
+  | {
+      readonly kind: 'page' | 'collect'
+      readonly task: RemotePageTask
+      /** The thread cannot read the store by itself. It asks the server for items (`ReaderCall`). */
+      readonly readsHere: boolean
+    }
+  /** The server is its `StreamHost`. */
+  | { readonly kind: 'hold'; readonly task: HostedTask }
+  | { readonly kind: 'sort'; readonly task: SortTask }
+  | { readonly kind: 'checkpoint' }
 
 export interface Question {
   readonly number: number
-  readonly ask:
-    | { readonly kind: 'page' | 'collect'; readonly task: RemotePageTask }
-    | { readonly kind: 'sort'; readonly task: SortTask }
-    | { readonly kind: 'checkpoint' }
+  readonly ask: Ask
+  /** Shared memory. Its first element becomes 1 when nobody waits for the answer any more. */
+  readonly end: Int32Array
+  /** How long the work may hold the thread in one turn. Undefined: as long as it takes. */
+  readonly holdMsMax: number | undefined
   /** What the work may hold: what is left of the share of whoever asks. */
   readonly memoryBytesMax?: number | undefined
 }
 
-/** What a thread is started with. */
-export interface ThreadStart {
-  readonly directory: string
+/** What a thread needs to know when it starts. */
+export interface ThreadData {
+  /** Where the database file is. Undefined: there is none that a thread can read. */
+  readonly directory: string | undefined
+  /** The nice value of the thread, where threads have their own. */
+  readonly nice: number
   /** Its part of the account of held memory. */
   readonly memory: ThreadMemory | undefined
 }
 
-/** Nobody waits for the answer to this question any more. */
-export interface Cancellation {
-  readonly cancel: number
+/** The thread reads something by the server. */
+export interface ReaderCall {
+  readonly reader: number
+  readonly call: number
+  readonly name: keyof ContainerReader | keyof StreamHost
+  readonly args: readonly unknown[]
 }
+
+/** `over`: the question has ended, perhaps because reading failed. */
+export type ReaderAnswer = { readonly call: number } & ({ readonly answer: unknown } | { readonly over: true })
 
 export type WorkerReply = { readonly number: number } & ({ readonly result: unknown } | { readonly error: PlainError })
 
@@ -49,8 +73,10 @@ type PlainError =
   | { readonly kind: RequestErrorKind; readonly message: string; readonly code?: number }
   | { readonly kind: CapacityErrorKind; readonly message: string; readonly retryAfterMs: number }
   | { readonly kind: 'internal'; readonly message: string; readonly stack: string | undefined }
+  | { readonly kind: 'too long here' }
 
 export function toPlainError(error: unknown): PlainError {
+  if (error instanceof WorkTooLong) return { kind: 'too long here' }
   if (error instanceof MongoError) return { kind: error.kind, message: error.message, code: error.code }
   if (error instanceof RequestError) return { kind: error.kind, message: error.message }
   if (error instanceof CapacityError) {
@@ -60,7 +86,8 @@ export function toPlainError(error: unknown): PlainError {
   return { kind: 'internal', message, stack }
 }
 
-export function fromPlainError(plain: PlainError): MayflyError {
+export function fromPlainError(plain: PlainError): Error {
+  if (plain.kind === 'too long here') return new WorkTooLong()
   if ('retryAfterMs' in plain) return new CapacityError(plain.kind, plain.message, plain.retryAfterMs)
   if (plain.kind !== 'internal') {
     if (plain.code !== undefined) return new MongoError(plain.code, plain.message, plain.kind)

@@ -1,8 +1,9 @@
 /**
- * The query thread: makes pages of queries and sorts entries of indexes, from snapshots of the database file.
- * It also runs checkpoints when the WAL has grown long.
+ * A query thread: makes pages of queries and sorts entries of indexes, from snapshots of the database file or
+ * from what the server reads for it. It also runs checkpoints when the WAL has grown long.
  *
- * Tasks take turns, so that a short page does not wait for a long one.
+ * Tasks take turns, so that a short page does not wait for a long one. A task that would hold the thread for
+ * too long, or that nobody wants any more, ends in the middle of its work (`base/work.ts`).
  */
 
 import { setPriority } from 'node:os'
@@ -12,46 +13,76 @@ import { checkpointFile } from '../../adapters/sqlite/checkpoints.ts'
 import { Snapshots } from '../../adapters/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import { holding, MemoryAccount } from '../../base/memory-account.ts'
+import { HoldWatch, type WorkWatch, watched } from '../../base/work.ts'
 import { indexKeysOf } from '../../engine/index-keys.ts'
 import { collectRows } from '../../query/collect-rows.ts'
 import { buffersOfRows, type CollectedRows, packRows } from '../../query/packed-rows.ts'
-import { describeIndexes, type MadePage, makePage, type RemotePageTask } from '../../query/page-task.ts'
-import { collectorOf, programOf } from './programs.ts'
+import { describeIndexes, type MadePage, makePage } from '../../query/page-task.ts'
+import type { ContainerReader } from '../../store/reading.ts'
+import { collectorOf, holdPipeline, programOf } from './programs.ts'
 import {
-  type Cancellation,
   type PackedPage,
   type Question,
-  type ThreadStart,
+  type ReaderAnswer,
+  type ThreadData,
   toPlainError,
   type WorkerReply,
 } from './query-messages.ts'
+import { ServerReads } from './server-reader.ts'
 
-const { directory, memory } = workerData as ThreadStart
+const { directory, nice, memory } = workerData as ThreadData
 const account = memory && MemoryAccount.ofThread(memory)
-const snapshots = new Snapshots(directory, indexKeysOf)
-/** The tasks that are running, by the number of their question. */
-const underWay = new Map<number, AbortController>()
-const threadNice = 5
+const snapshots = directory === undefined ? undefined : new Snapshots(directory, indexKeysOf)
 const port = parentPort!
+const reads = new ServerReads(port)
 
-// If there are too few cores, the main thread, which answers all clients, goes first. With 10 instead of 5
-// this thread would starve. Linux sets the priority of the calling thread; others that of the process.
-if (process.platform === 'linux') setPriority(threadNice)
+// Linux sets the priority of the calling thread; others that of the process.
+if (process.platform === 'linux') setPriority(nice)
 
-function page(task: RemotePageTask, signal: AbortSignal): Promise<MadePage | 'stale'> {
+/** Ends work that nobody wants any more, or that holds the thread for too long. */
+class QuestionWatch implements WorkWatch {
+  readonly #end: Int32Array
+  readonly #hold: HoldWatch | undefined
+
+  constructor({ end, holdMsMax }: Question) {
+    this.#end = end
+    this.#hold = holdMsMax === undefined ? undefined : new HoldWatch(holdMsMax)
+  }
+
+  look(stepsAhead: number): void {
+    if (Atomics.load(this.#end, 0) !== 0) throw new Error('nobody waits for the page any more')
+    this.#hold?.look(stepsAhead)
+  }
+}
+
+type PageQuestion = Extract<Question['ask'], { kind: 'page' | 'collect' }>
+
+/** Does the work with a reader of its container, unless the indexes are not those of the plan. */
+async function withReader<T>(
+  number: number,
+  { task, readsHere }: PageQuestion,
+  work: (reader: ContainerReader) => Promise<T>,
+): Promise<T | 'stale'> {
+  if (readsHere || snapshots === undefined || task.plan.source.kind === 'given')
+    return work(withReaderContract(reads.reader(number)))
   return snapshots.within(task.container, async snapshot => {
     if (describeIndexes(snapshot.indexes()) !== task.indexes) return 'stale'
-    signal.throwIfAborted()
-    const program = programOf(task.statement, task.at.moment)
-    return makePage(withReaderContract(snapshot), program, task, { signal: () => signal })
+    return work(withReaderContract(snapshot))
   })
 }
 
-function collect(task: RemotePageTask, signal: AbortSignal): Promise<CollectedRows | 'stale'> {
-  return snapshots.within(task.container, async snapshot => {
-    if (describeIndexes(snapshot.indexes()) !== task.indexes) return 'stale'
-    signal.throwIfAborted()
-    return collectRows(withReaderContract(snapshot), collectorOf(task.statement), task, signal)
+function page(number: number, ask: PageQuestion, watch: WorkWatch): Promise<MadePage | 'stale'> {
+  const { task } = ask
+  return withReader(number, ask, reader => {
+    watch.look(0)
+    return makePage(reader, programOf(task.statement, task.at.moment), task)
+  })
+}
+
+function collect(number: number, ask: PageQuestion, watch: WorkWatch): Promise<CollectedRows | 'stale'> {
+  return withReader(number, ask, reader => {
+    watch.look(0)
+    return collectRows(reader, collectorOf(ask.task.statement), ask.task)
   })
 }
 
@@ -67,27 +98,30 @@ function answerPage(number: number, made: MadePage | 'stale'): void {
 }
 
 function sort({ container, index, builtTo }: SortTask): Promise<SortedEntries | undefined> {
-  return snapshots.within(container, snapshot => snapshot.sortedEntries(index, builtTo))
+  return snapshots!.within(container, snapshot => snapshot.sortedEntries(index, builtTo))
 }
 
-/** Counts what the work holds on the account that the threads share. */
-async function counted<T>(bytesMax: number | undefined, work: () => Promise<T>): Promise<T> {
-  using lease = account?.share(bytesMax).hold('work')
-  return await holding(lease, work)
+/** Watches the work, and counts what it holds on the account that the threads share. */
+async function counted<T>({ memoryBytesMax }: Question, watch: WorkWatch, work: () => Promise<T>): Promise<T> {
+  using lease = account?.share(memoryBytesMax).hold('work')
+  return await holding(lease, () => watched(watch, work))
 }
 
-async function answer({ number, ask, memoryBytesMax }: Question): Promise<void> {
-  const controller = new AbortController()
-  underWay.set(number, controller)
+async function answer(question: Question): Promise<void> {
+  const { number, ask } = question
+  const watch = new QuestionWatch(question)
   try {
     if (ask.kind === 'page') {
-      answerPage(number, await counted(memoryBytesMax, () => page(ask.task, controller.signal)))
+      answerPage(number, await counted(question, watch, () => page(number, ask, watch)))
     } else if (ask.kind === 'collect') {
-      const result = await counted(memoryBytesMax, () => collect(ask.task, controller.signal))
+      const result = await counted(question, watch, () => collect(number, ask, watch))
       const buffers = result === 'stale' ? [] : result.pieces.flatMap(buffersOfRows)
       port.postMessage({ number, result } satisfies WorkerReply, buffers)
+    } else if (ask.kind === 'hold') {
+      await counted(question, watch, () => holdPipeline(ask.task, reads.host(number)))
+      port.postMessage({ number, result: undefined } satisfies WorkerReply)
     } else if (ask.kind === 'checkpoint') {
-      checkpointFile(directory)
+      checkpointFile(directory!)
       port.postMessage({ number, result: undefined } satisfies WorkerReply)
     } else if (ask.kind === 'sort') {
       const result = await sort(ask.task)
@@ -95,12 +129,10 @@ async function answer({ number, ask, memoryBytesMax }: Question): Promise<void> 
     }
   } catch (error) {
     port.postMessage({ number, error: toPlainError(error) } satisfies WorkerReply)
-  } finally {
-    underWay.delete(number)
   }
 }
 
-port.on('message', (message: Question | Cancellation) => {
-  if ('cancel' in message) underWay.get(message.cancel)?.abort()
+port.on('message', (message: Question | ReaderAnswer) => {
+  if ('call' in message) reads.hear(message)
   else void answer(message)
 })

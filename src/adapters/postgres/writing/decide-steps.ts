@@ -8,6 +8,7 @@
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import { RequestError } from '../../../base/error.ts'
+import { unwatched } from '../../../base/work.ts'
 import type { ItemKey, StoredItem } from '../../../store/item.ts'
 import type { TtlPolicy } from '../../../store/policy.ts'
 import type { ItemChange, Step, StepAnswer, TransactAnswer } from '../../../store/writing.ts'
@@ -74,7 +75,8 @@ export function decideAll(
     const own = found.slice(first, first + steps.length)
     first += steps.length
     try {
-      const result = overlay.decide(steps, own)
+      // Whoever began this round may be watched; the steps of others are not.
+      const result = unwatched(() => overlay.decide(steps, own))
       results.push({ kind: 'answered', answer: result.answer, policy: own[0]?.policy ?? newPolicy(null) })
       decided.push(...result.decided)
     } catch (thrown) {

@@ -14,7 +14,7 @@ import {
 import type { Collation } from '../../../document/collation/collation.ts'
 import { MongoError } from '../../errors/mongo-error.ts'
 import { printForMessage } from './print-for-message.ts'
-import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
+import type { CompileOperator, Compiler, Evaluate } from './scope.ts'
 
 /**
  * Most elements of an array made by an expression. A larger one could not be stored (8 bytes per element).
@@ -115,14 +115,12 @@ export function anyOperands(make: MakeOperator): CompileOperator {
 }
 
 /** An operator with one argument. */
-export function oneOperand(
-  compute: (value: Value | undefined, name: string, context: Context) => Value | undefined,
-): CompileOperator {
+export function oneOperand(compute: (value: Value | undefined, name: string) => Value | undefined): CompileOperator {
   return exactly(
     1,
     ([operand], name) =>
       context =>
-        compute(operand!(context), name, context),
+        compute(operand!(context), name),
   )
 }
 
@@ -131,7 +129,6 @@ export function twoOperands(
     left: Value | undefined,
     right: Value | undefined,
     name: string,
-    context: Context,
     collation: Collation | undefined,
   ) => Value | undefined,
 ): CompileOperator {
@@ -139,7 +136,7 @@ export function twoOperands(
     2,
     ([left, right], name, collation) =>
       context =>
-        compute(left!(context), right!(context), name, context, collation),
+        compute(left!(context), right!(context), name, collation),
   )
 }
 

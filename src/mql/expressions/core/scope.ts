@@ -9,10 +9,6 @@ import { isSameOrigin, type Origin } from '../../../document/bson/origin.ts'
 import { comingFrom } from '../../../document/bson/traced-values.ts'
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
 import type { Collation } from '../../../document/collation/collation.ts'
-import { MongoError } from '../../errors/mongo-error.ts'
-
-/** Most elements that expressions may visit for one document: about a second of blocking. */
-const expressionStepsMax = 10_000_000
 
 /** Values of the system variables during one command. */
 export interface Constants {
@@ -83,7 +79,6 @@ export class Context {
   readonly slots: (Value | undefined)[]
   /** While values are traced: the origins of what paths and variables have given. */
   origins: Origin[] | undefined
-  #steps = 0
   #isTraceable: boolean | undefined
 
   constructor(slots: readonly (Value | undefined)[] = []) {
@@ -93,7 +88,6 @@ export class Context {
   /** Moves on to another document. */
   at(root: BsonDocument): this {
     this.root = root
-    this.#steps = 0
     this.#isTraceable = undefined
     return this
   }
@@ -102,14 +96,6 @@ export class Context {
   get isTraceable(): boolean {
     this.#isTraceable ??= this.root.hasInnerOrigins()
     return this.#isTraceable
-  }
-
-  /** Counts steps against the limit. Every operator that loops must call it, because loops nest. */
-  spend(steps: number): void {
-    this.#steps += steps
-    if (this.#steps > expressionStepsMax) {
-      throw new MongoError(50, 'operation exceeded time limit: an expression takes too many steps for one document')
-    }
   }
 }
 

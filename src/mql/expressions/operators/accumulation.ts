@@ -1,5 +1,6 @@
 /** Accumulators as expressions: over one array, or over all arguments. */
 
+import { spend } from '../../../base/work.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import type { Collation } from '../../../document/collation/collation.ts'
 import type { Accumulator } from '../../accumulators/accumulator.ts'
@@ -16,7 +17,7 @@ function overAll(make: (collation: Collation | undefined) => Accumulator): Compi
     for (const operand of operands) {
       const value = operand(context)
       if (operands.length === 1 && value?.type === bsonType.array) {
-        context.spend(value.elements.length)
+        spend(value.elements.length)
         for (const element of value.elements) accumulator.take(element)
       } else {
         accumulator.take(value)
@@ -33,7 +34,7 @@ const keepN: CompileOperator = (argument, compiler, name) => {
     const accumulator = make(checkedCount(count(context)), collationOf(compiler))
     const list = input(context)
     if (list?.type !== bsonType.array) return refuse(5788200, 'Input must be an array')
-    context.spend(list.elements.length)
+    spend(list.elements.length)
     for (const element of list.elements) accumulator.take(element)
     return accumulator.result()
   }
@@ -48,7 +49,7 @@ const percentile: CompileOperator = (argument, compiler, name) => {
     if (value?.type !== bsonType.array) {
       accumulator.take(value)
     } else {
-      context.spend(value.elements.length)
+      spend(value.elements.length)
       for (const element of value.elements) accumulator.take(element)
     }
     return accumulator.result()

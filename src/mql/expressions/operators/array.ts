@@ -1,5 +1,6 @@
 /** Operators on arrays. */
 
+import { spend } from '../../../base/work.ts'
 import { compareValues, equalValues } from '../../../document/bson/compare.ts'
 import { isNumeric, printNumber } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
@@ -53,18 +54,18 @@ const concatenation = anyOperands(operands => context => {
     const value = operand(context)
     if (isNullish(value)) return nullValue
     if (value.type !== bsonType.array) refuse(28664, `$concatArrays only supports arrays, not ${nameOfType(value)}`)
-    context.spend(value.elements.length)
+    spend(value.elements.length)
     if (elements.length + value.elements.length > expressionArrayElementsMax) refuseSize('array')
     for (const element of value.elements) elements.push(element)
   }
   return limitedArray(elements)
 })
 
-const membership = twoOperands((value, list, name, context, collation) => {
+const membership = twoOperands((value, list, name, collation) => {
   if (list?.type !== bsonType.array) {
     return refuse(40081, `${name} requires an array as a second argument, found: ${nameOfType(list)}`)
   }
-  context.spend(list.elements.length)
+  spend(list.elements.length)
   return bool(list.elements.some(element => equalValues(value, element, collation)))
 })
 
@@ -78,7 +79,7 @@ const indexOf = between([2, 4], ([listOperand, valueOperand, startOperand, endOp
   const start = startOperand === undefined ? 0 : searchIndex(startOperand(context), name, 'starting index')
   const end = endOperand === undefined ? elements.length : searchIndex(endOperand(context), name, 'ending index')
   const wanted = valueOperand!(context)
-  context.spend(elements.length)
+  spend(elements.length)
   for (let index = start; index < Math.min(end, elements.length); index += 1) {
     if (equalValues(elements[index], wanted, collation)) return int32(index)
   }
@@ -108,16 +109,20 @@ const range = between([2, 3], ([startOperand, endOperand, stepOperand]) => conte
   if (step === 0) refuse(34449, '$range requires a non-zero step value')
   const length = Math.max(0, Math.ceil((end - start) / step))
   if (length > expressionArrayElementsMax) refuseSize('array')
-  context.spend(length)
-  return limitedArray(Array.from({ length }, (_, index) => int32(start + index * step)))
+  const numbers: Value[] = []
+  for (let number = start; numbers.length < length; number += step) {
+    spend(1)
+    numbers.push(int32(number))
+  }
+  return limitedArray(numbers)
 })
 
-const reversal = oneOperand((value, _, context) => {
+const reversal = oneOperand(value => {
   if (isNullish(value)) return nullValue
   if (value.type !== bsonType.array) {
     return refuse(34435, `The argument to $reverseArray must be an array, but was of type: ${nameOfType(value)}`)
   }
-  context.spend(value.elements.length)
+  spend(value.elements.length)
   return limitedArray(value.elements.toReversed())
 })
 
@@ -157,11 +162,11 @@ const slice = between([2, 3], ([listOperand, secondOperand, thirdOperand]) => co
 })
 
 function elementsTrue(code: number, every: boolean): CompileOperator {
-  return oneOperand((value, name, context) => {
+  return oneOperand((value, name) => {
     if (value?.type !== bsonType.array) {
       return refuse(code, `${name}'s argument must be an array, but is ${nameOfType(value)}`)
     }
-    context.spend(value.elements.length)
+    spend(value.elements.length)
     return bool(every ? value.elements.every(isTrue) : value.elements.some(isTrue))
   })
 }
@@ -183,8 +188,6 @@ const sorting: CompileOperator = (argument, compiler) => {
       const problem = 'The input argument to $sortArray must be an array, but was of type:'
       return refuse(2942504, `${problem} ${nameOfType(value)}`)
     }
-    const { length } = value.elements
-    context.spend(length * Math.ceil(Math.log2(length + 1)))
     return limitedArray(value.elements.toSorted(compare))
   }
 }

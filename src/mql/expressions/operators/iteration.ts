@@ -1,5 +1,6 @@
 /** Operators that evaluate an expression for each element of an array, and `$zip`. */
 
+import { spend } from '../../../base/work.ts'
 import { comingFrom } from '../../../document/bson/traced-values.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, nullValue, type Value } from '../../../document/bson/value.ts'
@@ -40,7 +41,7 @@ const map: CompileOperator = (argument, compiler) => {
     if (value.type !== bsonType.array) refuse(16883, `input to $map must be an array not ${nameOfType(value)}`)
     return limitedArray(
       value.elements.map(element => {
-        context.spend(1)
+        spend(1)
         context.slots[slot] = element
         return comingFrom(each(context) ?? nullValue, element.origin)
       }),
@@ -67,7 +68,7 @@ const filter: CompileOperator = (argument, compiler) => {
     const kept: Value[] = []
     for (const element of value.elements) {
       if (kept.length >= most) break
-      context.spend(1)
+      spend(1)
       context.slots[slot] = element
       if (isTrue(holds(context))) kept.push(element)
     }
@@ -105,7 +106,7 @@ const reduce: CompileOperator = (argument, compiler) => {
       refuse(40080, `$reduce requires that 'input' be an array, found: ${printForMessage(list)}`)
     let accumulated = initial(context)
     for (const element of list.elements) {
-      context.spend(1)
+      spend(1)
       context.slots[thisSlot] = element
       context.slots[valueSlot] = accumulated
       accumulated = next(context)
@@ -152,7 +153,7 @@ const zip: CompileOperator = (argument, compiler) => {
     const pick = isLongest ? Math.max : Math.min
     const length = lists.reduce((chosen, list) => pick(chosen, list.length), lists[0]!.length)
     const fill = defaults.map(operand => operand(context))
-    context.spend(length * lists.length)
+    spend(length * lists.length)
     return limitedArray(
       Array.from({ length }, (_, row) =>
         BsonArray.of(lists.map((list, column) => list[row] ?? fill[column] ?? nullValue)),

@@ -19,7 +19,7 @@ import {
 import type { CompileOperator, Evaluate, OperatorFamily } from '../core/scope.ts'
 
 function comparison(isResult: (order: number) => boolean): CompileOperator {
-  return twoOperands((left, right, _name, _context, collation) => bool(isResult(compareValues(left, right, collation))))
+  return twoOperands((left, right, _name, collation) => bool(isResult(compareValues(left, right, collation))))
 }
 
 const conditionOf: CompileOperator = (argument, compiler, name) => {
@@ -95,7 +95,7 @@ export const booleanOperators: OperatorFamily = {
 }
 
 export const comparisonOperators: OperatorFamily = {
-  $cmp: twoOperands((left, right, _name, _context, collation) => {
+  $cmp: twoOperands((left, right, _name, collation) => {
     return int32(Math.sign(compareValues(left, right, collation)))
   }),
   $eq: comparison(order => order === 0),

@@ -1,5 +1,6 @@
 /** Operators on documents. */
 
+import { spend } from '../../../base/work.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, BsonDocument, nullValue, string, type Value } from '../../../document/bson/value.ts'
 import {
@@ -16,13 +17,13 @@ import { printForMessage } from '../core/print-for-message.ts'
 import type { CompileOperator, Compiler, OperatorFamily } from '../core/scope.ts'
 import { DocumentBuilder, withField } from '../values/document-builder.ts'
 
-const arrayToObject = oneOperand((value, _, context) => {
+const arrayToObject = oneOperand(value => {
   if (isNullish(value)) return nullValue
   if (value.type !== bsonType.array) {
     return refuse(40386, `$arrayToObject requires an array input, found: ${nameOfType(value)}`)
   }
   const { elements } = value
-  context.spend(elements.length)
+  spend(elements.length)
   const builder = new DocumentBuilder()
   const [first] = elements
   if (first === undefined) return builder.document()
@@ -77,12 +78,12 @@ function keyAndValueOf(element: Value): readonly [string, Value] {
   return [key.value, value]
 }
 
-const objectToArray = oneOperand((value, _, context) => {
+const objectToArray = oneOperand(value => {
   if (isNullish(value)) return nullValue
   if (value.type !== bsonType.document) {
     return refuse(40390, `$objectToArray requires a document input, found: ${nameOfType(value)}`)
   }
-  context.spend(value.fields.length)
+  spend(value.fields.length)
   return limitedArray(
     value.fields.map(([name, inner]) =>
       BsonDocument.of([
@@ -98,7 +99,7 @@ const mergeObjects = anyOperands(operands => context => {
   const take = (value: Value | undefined): void => {
     if (isNullish(value)) return
     if (value.type !== bsonType.document) refuseNoObject(value)
-    context.spend(value.fields.length)
+    spend(value.fields.length)
     for (const [name, inner] of value.fields) builder.set(name, inner)
   }
   for (const operand of operands) {

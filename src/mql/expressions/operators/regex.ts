@@ -2,9 +2,9 @@
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonDocument, bool, int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
-import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../../document/pattern.ts'
+import { compilePattern, InvalidPattern, matcherOf, type Pattern } from '../../../document/pattern.ts'
 import { isNullish, limitedArray, namedArguments, nameOfType, optional, refuse } from '../core/define-operator.ts'
-import type { CompileOperator, Context, OperatorFamily } from '../core/scope.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { listOf } from './object.ts'
 import { codePointsIn } from './string.ts'
 
@@ -19,7 +19,7 @@ interface PatternText {
 }
 
 /** What the three operators share. Without text or pattern the result is `empty`. */
-function search(empty: Value, compute: (request: Request, context: Context, name: string) => Value): CompileOperator {
+function search(empty: Value, compute: (request: Request) => Value): CompileOperator {
   return (argument, compiler, name) => {
     if (argument.type !== bsonType.document) {
       return refuse(51103, `${name} expects an object of named arguments but found: ${nameOfType(argument)}`)
@@ -41,8 +41,7 @@ function search(empty: Value, compute: (request: Request, context: Context, name
         last = { ...wanted, expression: compileWith(wanted, name) }
       }
       const characters = (text as { readonly value: string }).value
-      context.spend(patternSteps(last.expression, characters))
-      return compute({ text: characters, expression: last.expression }, context, name)
+      return compute({ text: characters, expression: last.expression })
     }
   }
 }
@@ -88,7 +87,7 @@ interface Found {
 
 /** The first match at or after an offset. `before` is the number of code points before that offset. */
 function find({ text, expression }: Request, from: number, before: number): Found | undefined {
-  const matcher = expression.matcher(text)
+  const matcher = matcherOf(expression, text)
   if (!matcher.find(from)) return undefined
   const [start, end] = [matcher.start(), matcher.end()]
   const captures: Value[] = []
@@ -104,14 +103,12 @@ function find({ text, expression }: Request, from: number, before: number): Foun
   return { start, end, document }
 }
 
-function findAll(request: Request, context: Context): Value {
-  const { text, expression } = request
+function findAll(request: Request): Value {
+  const { text } = request
   const matches: Value[] = []
   let at = 0
   let codePoints = 0
   do {
-    // Each match may have scanned the whole rest of the text.
-    context.spend(patternSteps(expression, text) / 16)
     const found = find(request, at, codePoints)
     if (found === undefined) break
     matches.push(found.document)
@@ -126,5 +123,5 @@ function findAll(request: Request, context: Context): Value {
 export const regexOperators: OperatorFamily = {
   $regexFind: search(nullValue, request => find(request, 0, 0)?.document ?? nullValue),
   $regexFindAll: search(limitedArray([]), findAll),
-  $regexMatch: search(bool(false), ({ text, expression }) => bool(expression.matcher(text).find())),
+  $regexMatch: search(bool(false), ({ text, expression }) => bool(matcherOf(expression, text).find())),
 }

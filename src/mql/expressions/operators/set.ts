@@ -14,14 +14,13 @@ import {
   refuse,
   twoOperands,
 } from '../core/define-operator.ts'
-import type { Context, OperatorFamily } from '../core/scope.ts'
+import type { OperatorFamily } from '../core/scope.ts'
 import { valueIdentity } from '../values/value-identity.ts'
 
 type ValueSet = Map<string, Value>
 
 /** Of equal elements, the first stays. */
-function setOf(elements: readonly Value[], context: Context, collation: Collation | undefined): ValueSet {
-  context.spend(elements.length)
+function setOf(elements: readonly Value[], collation: Collation | undefined): ValueSet {
   const set: ValueSet = new Map()
   for (const element of elements) {
     const identity = valueIdentity(element, collation)
@@ -34,13 +33,13 @@ function sorted(set: ValueSet, collation: Collation | undefined): Value {
   return limitedArray([...set.values()].sort((left, right) => compareValues(left, right, collation)))
 }
 
-const difference = twoOperands((left, right, _, context, collation) => {
+const difference = twoOperands((left, right, _, collation) => {
   if (isNullish(left) || isNullish(right)) return nullValue
   const problem = 'both operands of $setDifference must be arrays.'
   if (left.type !== bsonType.array) return refuse(17048, `${problem} First argument is of type: ${nameOfType(left)}`)
   if (right.type !== bsonType.array) return refuse(17049, `${problem} Second argument is of type: ${nameOfType(right)}`)
-  const without = setOf(right.elements, context, collation)
-  const rest = [...setOf(left.elements, context, collation)].filter(([identity]) => !without.has(identity))
+  const without = setOf(right.elements, collation)
+  const rest = [...setOf(left.elements, collation)].filter(([identity]) => !without.has(identity))
   return limitedArray(rest.map(([, value]) => value))
 })
 
@@ -53,7 +52,7 @@ const intersection = anyOperands((operands, _, collation) => context => {
       const problem = 'All operands of $setIntersection must be arrays.'
       return refuse(17047, `${problem} One argument is of type: ${nameOfType(value)}`)
     }
-    const next = setOf(value.elements, context, collation)
+    const next = setOf(value.elements, collation)
     common = common === undefined ? next : new Map([...common].filter(([identity]) => next.has(identity)))
   }
   return sorted(common ?? new Map(), collation)
@@ -67,20 +66,20 @@ const union = anyOperands((operands, _, collation) => context => {
     if (value.type !== bsonType.array) {
       return refuse(17043, `All operands of $setUnion must be arrays. One argument is of type: ${nameOfType(value)}`)
     }
-    for (const [identity, element] of setOf(value.elements, context, collation)) {
+    for (const [identity, element] of setOf(value.elements, collation)) {
       if (!all.has(identity)) all.set(identity, element)
     }
   }
   return sorted(all, collation)
 })
 
-const isSubset = twoOperands((left, right, _, context, collation) => {
+const isSubset = twoOperands((left, right, _, collation) => {
   const problem = 'both operands of $setIsSubset must be arrays.'
   if (left?.type !== bsonType.array) return refuse(17046, `${problem} First argument is of type: ${nameOfType(left)}`)
   if (right?.type !== bsonType.array)
     return refuse(17042, `${problem} Second argument is of type: ${nameOfType(right)}`)
-  const whole = setOf(right.elements, context, collation)
-  return bool([...setOf(left.elements, context, collation).keys()].every(identity => whole.has(identity)))
+  const whole = setOf(right.elements, collation)
+  return bool([...setOf(left.elements, collation).keys()].every(identity => whole.has(identity)))
 })
 
 export const setOperators: OperatorFamily = {
@@ -97,7 +96,7 @@ export const setOperators: OperatorFamily = {
           const which = `${index + 1}-th argument is of type: ${nameOfType(value)}`
           return refuse(17044, `All operands of $setEquals must be arrays. ${which}`)
         }
-        const set = setOf(value.elements, context, collation)
+        const set = setOf(value.elements, collation)
         first ??= set
         const { size } = first
         if (size !== set.size || ![...set.keys()].every(identity => first!.has(identity))) return bool(false)

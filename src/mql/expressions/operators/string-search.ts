@@ -1,5 +1,6 @@
 /** Operators that search, replace and trim strings. */
 
+import { spend } from '../../../base/work.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
 import {
@@ -15,7 +16,7 @@ import {
   refuseSize,
 } from '../core/define-operator.ts'
 import { printForMessage } from '../core/print-for-message.ts'
-import type { CompileOperator, Context, OperatorFamily } from '../core/scope.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 
 /** Checks the start or end index of a search. */
 export function searchIndex(value: Value | undefined, name: string, what: string): number {
@@ -48,12 +49,12 @@ function search({ codes, find }: Search): CompileOperator {
     }
     const start = startOperand === undefined ? 0 : searchIndex(startOperand(context), name, 'starting index')
     const end = endOperand === undefined ? undefined : searchIndex(endOperand(context), name, 'ending index')
-    context.spend(input.value.length)
     return int32(find(input.value, token.value, start, end))
   })
 }
 
 function indexInBytes(input: string, token: string, start: number, end: number | undefined): number {
+  spend(input.length >> 4)
   const bytes = Buffer.from(input)
   const last = Math.min(end ?? bytes.length, bytes.length)
   if (start > bytes.length || last < start) return -1
@@ -65,6 +66,7 @@ function indexInCodePoints(input: string, token: string, start: number, end: num
   if (input === '' && token === '') return start === 0 ? 0 : -1
   let index = 0
   for (let at = 0; at < input.length && (end === undefined || index < end); index += 1) {
+    spend(1 + (token.length >> 5))
     if (index >= start && input.startsWith(token, at)) return index
     at += (input.codePointAt(at) as number) > 0xffff ? 2 : 1
   }
@@ -109,6 +111,7 @@ function trim(isLeft: boolean, isRight: boolean): CompileOperator {
 }
 
 function trimmed(value: string, set: ReadonlySet<string>, isLeft: boolean, isRight: boolean): string {
+  spend(value.length >> 2)
   let start = 0
   let end = value.length
   while (isLeft && start < end) {
@@ -125,7 +128,7 @@ function trimmed(value: string, set: ReadonlySet<string>, isLeft: boolean, isRig
   return value.slice(start, end)
 }
 
-type Replace = (input: string, find: string, replacement: string, context: Context) => string
+type Replace = (input: string, find: string, replacement: string) => string
 
 function replacement(replace: Replace): CompileOperator {
   return (argument, compiler, name) => {
@@ -147,8 +150,8 @@ function replacement(replace: Replace): CompileOperator {
       }
       if (values.some(isNullish)) return nullValue
       const [input, find, by] = values.map(value => (value as { readonly value: string }).value)
-      context.spend(input!.length)
-      return limitedString(replace(input!, find!, by!, context))
+      spend(input!.length >> 2)
+      return limitedString(replace(input!, find!, by!))
     }
   }
 }

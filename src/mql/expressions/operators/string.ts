@@ -4,6 +4,7 @@
  * Upper and lower case are those of ASCII only, as in MongoDB.
  */
 
+import { spend } from '../../../base/work.ts'
 import { isNumeric, printNumber, truncatedInteger } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { int32, type NumericValue, nullValue, string, type Value } from '../../../document/bson/value.ts'
@@ -53,10 +54,12 @@ function printTimestamp(value: bigint): string {
 }
 
 function upperCase(value: string): string {
+  spend(value.length >> 2)
   return value.replace(/[a-z]+/g, letters => letters.toUpperCase())
 }
 
 function lowerCase(value: string): string {
+  spend(value.length >> 2)
   return value.replace(/[A-Z]+/g, letters => letters.toLowerCase())
 }
 
@@ -66,6 +69,7 @@ const concatenation = anyOperands(operands => context => {
     const value = operand(context)
     if (isNullish(value)) return nullValue
     if (value.type !== bsonType.string) refuse(16702, `$concat only supports strings, not ${nameOfType(value)}`)
+    spend(value.value.length >> 6)
     result += value.value
     limitedString(result)
   }
@@ -77,7 +81,7 @@ const comparison = twoOperands((left, right) => {
   return int32(Buffer.compare(a, b))
 })
 
-const split = twoOperands((input, separator, _, context) => {
+const split = twoOperands((input, separator) => {
   if (isNullish(input) || isNullish(separator)) return nullValue
   const refusal = '$split requires an expression that evaluates to a string as a'
   if (input.type !== bsonType.string) return refuse(40085, `${refusal} first argument, found: ${nameOfType(input)}`)
@@ -85,7 +89,7 @@ const split = twoOperands((input, separator, _, context) => {
     return refuse(40086, `${refusal} second argument, found: ${nameOfType(separator)}`)
   }
   if (separator.value === '') refuse(40087, '$split requires a non-empty separator')
-  context.spend(input.value.length)
+  spend(input.value.length)
   return limitedArray(input.value.split(separator.value).map(string))
 })
 
@@ -99,7 +103,9 @@ function long(value: NumericValue): number {
 }
 
 const substringOfBytes = exactly(3, ([input, start, length], name) => context => {
-  const bytes = Buffer.from(coercedText(input!(context)))
+  const text = coercedText(input!(context))
+  spend(text.length >> 6)
+  const bytes = Buffer.from(text)
   const [from, count] = [start!(context), length!(context)]
   if (!isNumeric(from)) {
     return refuse(16034, `${name}:  starting index must be a numeric type (is BSON type ${nameOfType(from)})`)
@@ -135,10 +141,12 @@ const substringOfCodePoints = exactly(3, ([input, start, length], name) => conte
     refuse(34453, `${name}: length cannot be represented as a 32-bit integral value: ${printForMessage(count)}`)
   if (wanted < 0) refuse(34454, `${name}: length must be a nonnegative integer.`)
   if (first < 0) refuse(34455, `${name}: the starting index must be nonnegative integer.`)
+  spend(characters.length)
   return string([...characters].slice(first, first + wanted).join(''))
 })
 
 export function codePointsIn(value: string): number {
+  spend(value.length >> 3)
   let count = 0
   for (let at = 0; at < value.length; at += 1) {
     const unit = value.charCodeAt(at)
@@ -152,6 +160,7 @@ const lengthInBytes = oneOperand((value, name) => {
   if (value?.type !== bsonType.string) {
     return refuse(34473, `${name} requires a string argument, found: ${nameOfType(value)}`)
   }
+  spend(value.value.length >> 6)
   return int32(Buffer.byteLength(value.value))
 })
 

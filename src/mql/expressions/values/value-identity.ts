@@ -1,5 +1,6 @@
 /** Identity texts of values for sets, groups and joins: equal values have equal texts. */
 
+import { spend } from '../../../base/work.ts'
 import { exactInteger, isNumeric } from '../../../document/bson/number.ts'
 import { keyOfValue } from '../../../document/bson/ordered-key.ts'
 import { bsonType } from '../../../document/bson/types.ts'
@@ -8,6 +9,7 @@ import type { Collation } from '../../../document/collation/collation.ts'
 
 /** The identity text of a value. Strings and integers, the common cases, need no sort key. */
 export function valueIdentity(value: Value, collation?: Collation | undefined): string {
+  spend(4)
   if (value.type === bsonType.string || value.type === bsonType.symbol) {
     return `s${collation === undefined ? value.value : collation.keyOf(value.value)}`
   }

@@ -1,0 +1,185 @@
+/**
+ * What a command computes from single documents, as a program for another thread: whether a filter lets a
+ * document through, what a projection shows of it, what an update makes of it, whether it keeps the rules of
+ * its collection; and the values of `let`.
+ *
+ * The inputs are one BSON document, and so is each result.
+ */
+
+import { assert } from '../base/error.ts'
+import { bsonType } from '../document/bson/types.ts'
+import { BsonDocument, binary, bool, date, type Field, int32, timestamp, type Value } from '../document/bson/value.ts'
+import { encodeDocument } from '../document/bson/writer.ts'
+import type { Program } from '../query/program.ts'
+import type { CommandVariables } from './expressions/core/scope.ts'
+import type { FilterSpec, Matcher } from './filter/match.ts'
+import { commandScope } from './pipeline/pipeline.ts'
+import { updatePipeline } from './pipeline/update-pipeline.ts'
+import type { Projection } from './projection/projection.ts'
+import type { Namespace } from './stages/namespace.ts'
+import type { UpdateContext } from './update/modifier.ts'
+import { compileUpdate, type Updated } from './update/update.ts'
+import { Validator } from './validation/validator.ts'
+
+/** Computes one result from one document. Undefined values are left out. */
+type Compute = (document: Uint8Array) => readonly Field[]
+
+export type EvaluationKind = 'filter' | 'projection' | 'update' | 'rules' | 'let'
+
+/** What a kind needs besides the variables of the command. */
+export interface EvaluationInputs {
+  readonly filter?: BsonDocument | undefined
+  readonly projection?: BsonDocument | undefined
+  /** An update document, or the stages of a pipeline. */
+  readonly update?: Value | undefined
+  readonly arrayFilters?: Value | undefined
+  readonly isMulti?: boolean | undefined
+  readonly isInsert?: boolean | undefined
+  readonly position?: number | undefined
+  readonly now?: UpdateContext['now'] | undefined
+  readonly validator?: BsonDocument | undefined
+  /** Variables whose values are computed. */
+  readonly given?: BsonDocument | undefined
+}
+
+export function encodeInputs({ position, now, isMulti, isInsert, ...values }: EvaluationInputs): Uint8Array {
+  const fields: Field[] = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  )
+  if (position !== undefined) fields.push(['position', int32(position)])
+  if (isMulti === true) fields.push(['isMulti', bool(true)])
+  if (isInsert === true) fields.push(['isInsert', bool(true)])
+  if (now !== undefined) fields.push(['nowMs', date(BigInt(now.epochMs))], ['timestamp', timestamp(now.timestamp)])
+  return new Uint8Array(encodeDocument(fields))
+}
+
+/** The parts of the language that the table below puts together. */
+export interface EvaluationParts {
+  filter(spec: FilterSpec): Matcher
+  projection(spec: BsonDocument, variables: CommandVariables): Projection
+}
+
+export interface EvaluationRequest {
+  readonly of: EvaluationKind
+  readonly inputs: BsonDocument
+  readonly variables: CommandVariables
+  readonly namespace: Namespace
+}
+
+export function evaluationProgram(request: EvaluationRequest, parts: EvaluationParts): Program {
+  const compute = kinds[request.of](request, parts)
+  return {
+    order: 'source',
+    distinct: undefined,
+    prefersArrival: false,
+    first: 0,
+    end: Number.POSITIVE_INFINITY,
+    accept: ({ document }, emit) => {
+      emit(new Uint8Array(encodeDocument(compute(document as Uint8Array))), undefined)
+    },
+    finish: () => {},
+  }
+}
+
+const kinds: Readonly<Record<EvaluationKind, (request: EvaluationRequest, parts: EvaluationParts) => Compute>> = {
+  filter: ({ inputs, variables }, parts) => {
+    const matcher = parts.filter({ filter: documentOf(inputs, 'filter'), variables, allowsNear: true })
+    return document => {
+      const matches = matcher.matches(document)
+      const position = matches ? matcher.position(document) : undefined
+      return [['matches', bool(matches)], ...(position === undefined ? [] : [['position', int32(position)] as const])]
+    }
+  },
+  projection: ({ inputs, variables }, parts) => {
+    const { project } = parts.projection(documentOf(inputs, 'projection'), variables)
+    const position = positionOf(inputs)
+    return document => [['document', binary(project(document, position))]]
+  },
+  update: ({ inputs, variables, namespace }) => {
+    const spec = inputs.get('update')
+    assert(spec?.type === bsonType.document || spec?.type === bsonType.array, 'an update is a document or stages')
+    const arrayFilters = inputs.get('arrayFilters')
+    const { apply } = compileUpdate(spec, {
+      arrayFilters: arrayFilters?.type === bsonType.array ? arrayFilters : undefined,
+      isMulti: inputs.get('isMulti') !== undefined,
+      pipeline: updatePipeline(commandScope(variables), namespace),
+      collation: variables.constants.collation,
+    })
+    const context = contextOf(inputs)
+    return document => {
+      const updated = apply(document, context)
+      return [
+        ['isChanged', bool(updated.isChanged)],
+        ['document', binary(updated.document)],
+      ]
+    }
+  },
+  rules: ({ inputs, variables }) => {
+    const validator = new Validator(documentOf(inputs, 'validator'))
+    const constants = () => variables.constants
+    return document => {
+      if (validator.matches(document, constants)) return [['matches', bool(true)]]
+      return [
+        ['matches', bool(false)],
+        ['report', validator.report(document, constants)],
+      ]
+    }
+  },
+  let:
+    ({ variables }) =>
+    () => [['values', computeLet(variables)]],
+}
+
+/** The values of the variables that have one. */
+export function computeLet(variables: CommandVariables): BsonDocument {
+  const scope = commandScope(variables)
+  return BsonDocument.of(
+    (variables.let?.fields ?? []).flatMap(([name]): Field[] => {
+      const found = scope.find(name)
+      return found !== undefined && 'value' in found && found.value !== undefined ? [[name, found.value]] : []
+    }),
+  )
+}
+
+function contextOf(inputs: BsonDocument): UpdateContext {
+  const [nowMs, time] = [inputs.get('nowMs'), inputs.get('timestamp')]
+  assert(nowMs?.type === bsonType.date && time?.type === bsonType.timestamp, 'an update has a time')
+  return {
+    position: positionOf(inputs),
+    isInsert: inputs.get('isInsert') !== undefined,
+    now: { epochMs: Number(nowMs.value), timestamp: time.value },
+  }
+}
+
+function positionOf(inputs: BsonDocument): number | undefined {
+  const position = inputs.get('position')
+  return position?.type === bsonType.int32 ? position.value : undefined
+}
+
+function documentOf(inputs: BsonDocument, name: string): BsonDocument {
+  const found = inputs.get(name)
+  assert(found?.type === bsonType.document, `the input ${name} is a document`)
+  return found
+}
+
+export function isMatch(result: BsonDocument): boolean {
+  const matches = result.get('matches')
+  return matches?.type === bsonType.bool && matches.value
+}
+
+export function matchPosition(result: BsonDocument): number | undefined {
+  return positionOf(result)
+}
+
+export function madeDocument(result: BsonDocument): Uint8Array {
+  const made = result.get('document')
+  assert(made?.type === bsonType.binary, 'the result has a document')
+  return made.value
+}
+
+export function updatedDocument(result: BsonDocument, before: Uint8Array): Updated {
+  const isChanged = result.get('isChanged')
+  return isChanged?.type === bsonType.bool && isChanged.value
+    ? { document: madeDocument(result), isChanged: true }
+    : { document: before, isChanged: false }
+}

@@ -1,0 +1,119 @@
+/**
+ * Two threads for work that holds a thread for long: one item may cost seconds.
+ *
+ * Each does one piece of work at a time, so that one that must be ended takes nothing else with it. While
+ * others wait, a piece may run for some time. Then it is abandoned, goes to the end of the line, and has four
+ * times as much time when its turn comes again. So short work does not wait for long work, and of the time
+ * of long work at most a third is lost.
+ */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { machine } from '../../base/clock.ts'
+import type { Ask } from './query-messages.ts'
+import { ThreadLost, type WorkConditions, type WorkThread } from './work-thread.ts'
+
+/** One for each of two cores; the thread of the requests has the higher priority. */
+const threadsMax = 2
+
+const firstTurnMs = 500
+const turnGrowth = 4
+
+/** A thread takes some megabytes. It is given back when nobody has needed it for this time. */
+const restAfterMs = 10_000
+
+/** Work that lost its thread is tried again, unless it may be the reason. */
+const lossesMax = 1
+
+interface Piece {
+  readonly ask: Ask
+  readonly conditions: WorkConditions
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+  /** Runs something in the asynchronous context of whoever asked. */
+  readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>
+  turnMs: number
+  losses: number
+}
+
+/** A piece at work. */
+interface Turn {
+  readonly piece: Piece
+  readonly thread: WorkThread
+  readonly startMs: number
+  readonly stop: AbortController
+}
+
+const preempted = new Error('others wait')
+
+export class LongWork implements AsyncDisposable {
+  readonly #threads: readonly WorkThread[]
+  readonly #line: Piece[] = []
+  readonly #turns = new Set<Turn>()
+  #look: NodeJS.Timeout | undefined
+  #rest: NodeJS.Timeout | undefined
+
+  constructor(makeThread: () => WorkThread) {
+    this.#threads = Array.from({ length: threadsMax }, makeThread)
+  }
+
+  do(ask: Ask, conditions: WorkConditions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const inContext = AsyncLocalStorage.snapshot()
+      this.#line.push({ ask, conditions, resolve, reject, inContext, turnMs: firstTurnMs, losses: 0 })
+      this.#proceed()
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    machine.clearTimeout(this.#look)
+    machine.clearTimeout(this.#rest)
+    await Promise.all(this.#threads.map(thread => thread[Symbol.asyncDispose]()))
+    this.#proceed()
+  }
+
+  #proceed(): void {
+    machine.clearTimeout(this.#look)
+    machine.clearTimeout(this.#rest)
+    while (this.#line.length > 0) {
+      const busy = new Set([...this.#turns].map(({ thread }) => thread))
+      const free = this.#threads.filter(thread => !busy.has(thread))
+      const thread = free.find(({ isIdle }) => isIdle) ?? free[0]
+      if (thread === undefined) break
+      void this.#run(this.#line.shift()!, thread)
+    }
+    if (this.#line.length > 0) this.#makeRoom()
+    else if (this.#turns.size === 0) this.#rest = machine.setTimeout(() => this.#letRest(), restAfterMs).unref()
+  }
+
+  /** Ends the turns whose time is over, and looks again when the next may be over. */
+  #makeRoom(): void {
+    const leftMs = [...this.#turns].map(turn => turn.startMs + turn.piece.turnMs - machine.monotonicMs())
+    for (const [at, turn] of [...this.#turns].entries()) if (leftMs[at]! <= 0) turn.stop.abort(preempted)
+    const soonMs = Math.max(1, Math.min(firstTurnMs, ...leftMs.filter(left => left > 0)))
+    this.#look = machine.setTimeout(() => this.#proceed(), soonMs).unref()
+  }
+
+  async #run(piece: Piece, thread: WorkThread): Promise<void> {
+    const { signal } = piece.conditions
+    const stop = new AbortController()
+    const turn: Turn = { piece, thread, stop, startMs: machine.monotonicMs() }
+    this.#turns.add(turn)
+    try {
+      const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
+      piece.resolve(await piece.inContext(() => thread.ask(piece.ask, { ...piece.conditions, signal: both })))
+    } catch (error) {
+      if (error === preempted) {
+        piece.turnMs *= turnGrowth
+        this.#line.push(piece)
+      } else if (error instanceof ThreadLost && piece.losses++ < lossesMax) this.#line.push(piece)
+      else piece.reject(error)
+    } finally {
+      this.#turns.delete(turn)
+      this.#proceed()
+    }
+  }
+
+  #letRest(): void {
+    for (const thread of this.#threads) thread.rest()
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The threads that make pages of queries, and which of them does what:
+ *
+ *   the first    all pages that do not stay with the server take turns in it; none may hold it for long
+ *   two others   work that would (`long-work.ts`)
+ *   up to four   pipelines that read by the server, each for a cursor (`held-pipelines.ts`)
+ *
+ * If the database is in a file, they read snapshots of it. Otherwise they read by the server.
+ */
+
+import { Worker } from 'node:worker_threads'
+import type { RunCheckpoint } from '../../adapters/sqlite/checkpoints.ts'
+import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite/sorted-entries.ts'
+import { CapacityError } from '../../base/error.ts'
+import type { Logger } from '../../base/log.ts'
+import type { MemoryAccount } from '../../base/memory-account.ts'
+import { WorkTooLong } from '../../base/work.ts'
+import type { HostedTask, StreamHost } from '../../query/hosted-stream.ts'
+import { type CollectedRows, unpackRows } from '../../query/packed-rows.ts'
+import type { MadePage, PageRunner, RemotePageTask, RemoteWork } from '../../query/page-task.ts'
+import { HeldPipelines } from './held-pipelines.ts'
+import { LongWork } from './long-work.ts'
+import type { Ask, PackedPage, ThreadData } from './query-messages.ts'
+import { ThreadLost, type WorkConditions, WorkThread } from './work-thread.ts'
+
+/** Other pages wait so long at most for one that is at work on a single item. */
+const holdMsMax = 50
+
+/**
+ * If there are too few cores, the thread that answers all clients goes first, then pages that take turns.
+ * With 10 instead of 5 the latter would starve.
+ */
+const pagesNice = 5
+const longWorkNice = 10
+
+export class QueryThreads implements PageRunner, AsyncDisposable {
+  /** The threads have no file that they could read. */
+  readonly readsHere: boolean
+  readonly #log: Logger
+  readonly #pages: WorkThread
+  readonly #longWork: LongWork
+  readonly #held: HeldPipelines
+  #isClosed = false
+
+  constructor(
+    directory: string | undefined,
+    log: Logger,
+    {
+      start = startWorker,
+      memory,
+    }: {
+      readonly start?: (data: ThreadData) => Worker
+      /** Counts what the threads hold. */
+      readonly memory?: MemoryAccount | undefined
+    } = {},
+  ) {
+    this.readsHere = directory === undefined
+    this.#log = log
+    const thread = (nice: number) => () => new WorkThread(part => start({ directory, nice, memory: part }), log, memory)
+    this.#pages = thread(pagesNice)()
+    this.#longWork = new LongWork(thread(longWorkNice))
+    this.#held = new HeldPipelines(thread(longWorkNice))
+  }
+
+  async run(task: RemotePageTask, work: RemoteWork = {}): Promise<MadePage | 'stale'> {
+    const made = (await this.#do({ kind: 'page', task, readsHere: this.readsHere }, work)) as PackedPage | 'stale'
+    if (made === 'stale') return made
+    if (made.rows === undefined) return made.page
+    const { marks } = made.rows
+    return { ...made.page, rows: unpackRows(made.rows), ...(marks && { origins: marks }) }
+  }
+
+  collect(task: RemotePageTask, work: RemoteWork = {}): Promise<CollectedRows | 'stale'> {
+    return this.#do({ kind: 'collect', task, readsHere: this.readsHere }, work) as Promise<CollectedRows | 'stale'>
+  }
+
+  async hold(task: HostedTask, host: StreamHost, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#held.hold(task, host, signal)
+    } catch (error) {
+      throw error instanceof ThreadLost ? lost() : error
+    }
+  }
+
+  readonly sortEntries: SortEntries = async (task: SortTask) => {
+    try {
+      return (await this.#inPages({ kind: 'sort', task })) as SortedEntries | undefined
+    } catch (error) {
+      if (!this.#isClosed) this.#log.warn({ error }, 'sorting index entries failed; the build goes on without it')
+      throw error
+    }
+  }
+
+  readonly checkpoint: RunCheckpoint = async () => {
+    await this.#inPages({ kind: 'checkpoint' })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([
+      this.#pages[Symbol.asyncDispose](),
+      this.#longWork[Symbol.asyncDispose](),
+      this.#held[Symbol.asyncDispose](),
+    ])
+  }
+
+  async #do(ask: Ask, { reader, signal }: RemoteWork): Promise<unknown> {
+    try {
+      return await this.#inPages(ask, { reader, signal, holdMsMax })
+    } catch (error) {
+      if (!(error instanceof WorkTooLong)) throw error
+    }
+    try {
+      return await this.#longWork.do(ask, { reader, signal })
+    } catch (error) {
+      throw error instanceof ThreadLost ? lost() : error
+    }
+  }
+
+  /** A thread that dies or is ended takes all pages with it. They are made again in the next one. */
+  async #inPages(ask: Ask, conditions: WorkConditions = {}): Promise<unknown> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pages.ask(ask, conditions)
+      } catch (error) {
+        if (!(error instanceof ThreadLost)) throw error
+        if (attempt === attemptsMax) throw lost()
+      }
+    }
+  }
+}
+
+const attemptsMax = 3
+
+function lost(): CapacityError {
+  return new CapacityError('unavailable', 'The thread that worked on the query ended. Ask again.', 0)
+}
+
+/**
+ * Starts the file beside this one, in the sources or in the build. The thread does not get the flags of the
+ * process.
+ */
+export function startWorker(workerData: ThreadData): Worker {
+  const name = import.meta.url.endsWith('.ts') ? './query-worker.ts' : './query-worker.js'
+  return new Worker(new URL(name, import.meta.url), { workerData, execArgv: [], name: 'queries' })
+}
