@@ -15,6 +15,9 @@ export type Tally = Readonly<Record<string, number>>
 let isOver = false
 const tally: Record<string, number> = {}
 
+// Loading takes a part of a short run.
+process.send!('ready')
+
 process.on('message', (message: HostileOrder | 'stop') => {
   if (message === 'stop') {
     isOver = true

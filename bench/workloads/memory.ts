@@ -94,6 +94,7 @@ async function attack(
 ): Promise<{ tally: Tally; reads: number[]; refused: number }> {
   const hostile = fork(join(import.meta.dirname, '../memory/hostile.ts'))
   const exited = once(hostile, 'exit')
+  await once(hostile, 'message')
   hostile.send({ work, port: server.port, mongoPort: server.mongoPort })
   const { reads, refused } = await probe(server.port, ms)
   const said = once(hostile, 'message')

@@ -142,7 +142,7 @@ export const serverFlags = {
   },
   memoryBudget: {
     flags: '--memory-budget <MB>',
-    help: 'memory for requests, answers and cursors; beyond it new work is refused',
+    help: 'memory that requests may take beyond the idle size; beyond it work is refused',
     default: '512',
   },
   maxConnections: {
