@@ -122,6 +122,9 @@ const getMore = (collection: string, id: unknown, batchSize?: number) => ({
   ...(batchSize !== undefined && { batchSize }),
 })
 
+/** Each of them has its own index before long, if any. */
+const fields = ['text', 'kind', 'session', 'referrer']
+
 const grouped = { _id: { $mod: ['$n', 10] }, all: { $push: '$$ROOT' } }
 
 export const WORKS: Readonly<Record<string, Work>> = {
@@ -184,7 +187,7 @@ export const WORKS: Readonly<Record<string, Work>> = {
   }),
   '64 SQL sorts': target =>
     Promise.all(
-      times(64, n => repeatHttp(target, () => queryRequest('items', `SELECT * FROM c ORDER BY c.text, c.s${n}`))),
+      times(64, n => repeatHttp(target, () => queryRequest('items', `SELECT * FROM c ORDER BY c.${fields[n % 4]}`))),
     ),
   '64 SQL groups': target =>
     Promise.all(

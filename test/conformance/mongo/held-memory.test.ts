@@ -1,6 +1,6 @@
 /**
- * What clients of the Mongo port can make the server hold: each kind of work has a bound, with MongoDB's code,
- * others are served meanwhile, and everything is given back.
+ * What clients of the Mongo port can make the server hold: each kind of work has a bound, with MongoDB's
+ * code, others are served meanwhile, and everything is given back.
  */
 
 import assert from 'node:assert/strict'
