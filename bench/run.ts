@@ -20,6 +20,8 @@ import { changeFeed } from './workloads/change-feed.ts'
 import { changeStreams } from './workloads/change-streams.ts'
 import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
+import { exportWorkload } from './workloads/export.ts'
+import { importWorkload } from './workloads/import.ts'
 import { isolation } from './workloads/isolation.ts'
 import { memory } from './workloads/memory.ts'
 import { mongoBesideQueries } from './workloads/mongo-beside-queries.ts'
@@ -48,6 +50,8 @@ const WORKLOADS: readonly Workload[] = [
   batch,
   bulk,
   changeFeed,
+  importWorkload,
+  exportWorkload,
   scriptAttacks,
   memory,
   isolation,

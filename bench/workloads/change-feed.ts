@@ -16,7 +16,7 @@ const CONTAINER = 'items'
 const ITEM_BYTES = 1024
 const PAGE_ITEMS = 1000
 
-async function readFeed(port: number, expected: number): Promise<{ ms: number; items: number }> {
+export async function readFeed(port: number, expected: number): Promise<{ ms: number; items: number }> {
   const { promise: failure, reject } = Promise.withResolvers<never>()
   const connection = await openHttp(port, reject)
   const startMs = machine.monotonicMs()

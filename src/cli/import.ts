@@ -12,6 +12,7 @@ import { readRows } from '../transfer/read-rows.ts'
 import { addCounts, type ImportCounts, type ImportMode, importModes, noCounts } from '../transfer/target.ts'
 import { Checkpoint, type ImportState } from './checkpoint.ts'
 import { choice } from './choice.ts'
+import { CosmosAccount, type CosmosPlace } from './cosmos-source.ts'
 import { besideInput, inputFile } from './input-file.ts'
 import { ProgressBar } from './progress.ts'
 import { RefusedRows } from './refused-rows.ts'
@@ -28,6 +29,10 @@ export interface ImportFlags extends ConnectionFlags {
   readonly mode: string
   readonly keepTtl: string
   readonly format?: string
+  /** The connection string of another account. */
+  readonly from?: string
+  readonly fromDatabase?: string
+  readonly fromContainer?: string
   readonly state?: string
   readonly restart?: boolean
   readonly json?: boolean
@@ -53,6 +58,9 @@ export async function importFiles(paths: readonly string[], flags: ImportFlags):
   const keepTtl = choice(flags.keepTtl, keepTtlModes, '--keep-ttl')
   const format = flags.format === undefined ? undefined : choice(flags.format, formats, '--format')
   if (new Set(paths).size < paths.length) throw new RequestError('malformed', 'A file is named twice.')
+  if ((paths.length === 0) === (flags.from === undefined)) {
+    throw new RequestError('malformed', 'Name files, or another account with --from.')
+  }
   for (const path of paths) inputFile(path)
   const connection = new ServerConnection(flags)
   const container = await openContainer(connection, flags)
@@ -60,8 +68,12 @@ export async function importFiles(paths: readonly string[], flags: ImportFlags):
   const plan = { connection, flags, mode, keepTtl, format, container, bar, signal: stopSignal() }
   const total = noCounts()
   const files: object[] = []
-  for (const path of paths) {
-    const { counts, refusedFile } = await importFile(path, plan)
+  const account = flags.from === undefined ? undefined : new CosmosAccount(flags.from)
+  const inputs = paths.map(path => () => importInput(fileInput(path, format), plan))
+  if (account !== undefined) inputs.push(() => importInput(accountInput(account, sourceName(flags)), plan))
+  for (const [at, run] of inputs.entries()) {
+    const { counts, refusedFile } = await run()
+    const path = paths[at] ?? `${sourceName(flags).database}/${sourceName(flags).container}`
     addCounts(total, counts)
     files.push({ file: path, ...counts, ...(counts.refused > 0 && { refusedFile }) })
     if (flags.json !== true) process.stdout.write(`${path}: ${countsText(counts, refusedFile)}\n`)
@@ -71,6 +83,16 @@ export async function importFiles(paths: readonly string[], flags: ImportFlags):
   else if (paths.length > 1) process.stdout.write(`all: ${countsText(total, undefined)}\n`)
   if (plan.signal.aborted) process.exitCode = interruptedExitCode
   else if (total.refused > 0) process.exitCode = refusedExitCode
+}
+
+interface SourceName {
+  readonly database: string
+  readonly container: string
+}
+
+/** The container of the other account: of the same name, if no other is given. */
+function sourceName({ database, container, fromDatabase, fromContainer }: ImportFlags): SourceName {
+  return { database: fromDatabase ?? database, container: fromContainer ?? container }
 }
 
 async function openContainer(connection: ServerConnection, flags: ImportFlags): Promise<RemoteContainer> {
@@ -121,75 +143,117 @@ interface FileResult {
   readonly refusedFile: string
 }
 
-async function importFile(path: string, plan: Plan): Promise<FileResult> {
+/** What is imported: a file, or a container of another account. */
+interface ImportInput<Place extends { readonly rows: number }> {
+  readonly name: string
+  /** Changes when the input does. Undefined: it can be read only once. */
+  readonly fingerprint: string | undefined
+  /** The checkpoint and the refused rows lie beside it. */
+  readonly path: string
+  batches(after: Place | undefined): AsyncIterable<ImportBatch<Place>>
+  /** How much of it was read, from 0 to 1, if anybody knows. */
+  share(place: Place): number | undefined
+  placeText(place: Place): string
+}
+
+function fileInput(path: string, format: InputFormat | undefined): ImportInput<InputPlace> {
+  const file = inputFile(path)
+  let start = 0
+  let bytesRead = 0
+  return {
+    name: path,
+    fingerprint: file.fingerprint,
+    path,
+    batches: after => {
+      start = after?.compression === 'none' ? after.offset : 0
+      return readRows(file, { format, after, onBytes: bytes => (bytesRead = bytes) })
+    },
+    share: () => (file.size === undefined ? undefined : Math.min(1, (start + bytesRead) / Math.max(1, file.size))),
+    placeText: ({ rows, line }) => `row ${rows}, at line ${line}`,
+  }
+}
+
+function accountInput(account: CosmosAccount, { database, container }: SourceName): ImportInput<CosmosPlace> {
+  return {
+    name: `${database}/${container}`,
+    fingerprint: `${database}/${container}`,
+    path: `${database}.${container}.from`.replaceAll(/[^\w.-]/g, '_'),
+    batches: after => account.batches(database, container, after),
+    share: () => undefined,
+    placeText: ({ rows }) => `item ${rows}`,
+  }
+}
+
+async function importInput<Place extends { readonly rows: number }>(
+  input: ImportInput<Place>,
+  plan: Plan,
+): Promise<FileResult> {
   const { connection, flags, mode, keepTtl, format, container, bar, signal } = plan
   const { database, container: name } = flags
-  const file = inputFile(path)
-  const checkpoint = new Checkpoint<InputPlace>(besideInput(path, '.import.json', flags.state))
+  const { path, fingerprint } = input
+  const checkpoint = new Checkpoint<Place>(besideInput(path, '.import.json', flags.state))
   const identity = {
-    file: file.fingerprint ?? '',
+    file: fingerprint ?? '',
     target: `${database}/${name} ${container.incarnation}`,
     options: `${mode} ${keepTtl} ${format ?? 'any format'}`,
   }
   if (flags.restart === true) checkpoint.remove()
-  const canResume = file.fingerprint !== undefined
+  const canResume = fingerprint !== undefined
   const before = canResume ? checkpoint.read(identity) : undefined
-  if (before !== undefined) {
-    process.stderr.write(`${path}: going on behind row ${before.place.rows}, at line ${before.place.line}.\n`)
-  }
+  if (before !== undefined) process.stderr.write(`${input.name}: going on behind ${input.placeText(before.place)}.\n`)
   const refused = new RefusedRows(besideInput(path, '.refused.jsonl', flags.state), before?.refusedBytes ?? 0)
   const job = before?.job ?? randomUUID()
   const target = new RemoteTarget(connection, { database, container: name, mode, keepTtl, job })
   const counts = { ...(before?.counts ?? noCounts()) }
   let place = before?.place
-  let bytesRead = 0
-  const batches = readRows(file, { format, after: place, onBytes: bytes => (bytesRead = bytes) })
-  const start = before !== undefined && before.place.compression === 'none' ? before.place.offset : 0
-  const state = (): ImportState<InputPlace> => ({ job, identity, place: place!, counts, refusedBytes: refused.bytes })
+  const state = (): ImportState<Place> => ({ job, identity, place: place!, counts, refusedBytes: refused.bytes })
+  const where = () => (place === undefined ? 'before the first row' : `behind ${input.placeText(place)}`)
   try {
-    const { isComplete } = await importRows(batches, target, {
+    const { isComplete } = await importRows(input.batches(place), target, {
       signal,
-      onBatch: (result, batch: ImportBatch<InputPlace>) => {
+      onBatch: (result, batch) => {
         addCounts(counts, result.counts)
         refused.add(result.refused, batch.rows)
         place = batch.end
         if (canResume) checkpoint.write(state())
-        const share = file.size === undefined ? undefined : Math.min(1, (start + bytesRead) / Math.max(1, file.size))
-        bar.show({ phase: 'importing', subject: path, done: place.rows, unit: 'rows', share })
+        const share = input.share(place)
+        bar.show({ phase: 'importing', subject: input.name, done: place.rows, unit: 'rows', share })
       },
     })
     bar.clear()
     if (isComplete) checkpoint.remove()
-    else process.stderr.write(`${path}: stopped ${whereText(place)}. ${howToGoOn(canResume)}\n`)
+    else process.stderr.write(`${input.name}: stopped ${where()}. ${howToGoOn(canResume)}\n`)
   } catch (error) {
     bar.clear()
     if (error instanceof InputError) checkpoint.remove()
-    throw failure(error, path, place, canResume)
+    throw failure(error, { name: input.name, rows: place?.rows ?? 0, where: where(), canResume })
   } finally {
     refused.close()
   }
   return { counts, refusedFile: refused.path }
 }
 
+interface StoppedAt {
+  readonly name: string
+  readonly rows: number
+  readonly where: string
+  readonly canResume: boolean
+}
+
 /** What happened, what was done before, and what to do now. */
-function failure(error: unknown, path: string, place: InputPlace | undefined, canResume: boolean): unknown {
-  const rows = place?.rows ?? 0
+function failure(error: unknown, { name, rows, where, canResume }: StoppedAt): unknown {
   if (error instanceof InputError) {
     const done = `${rows} rows before it were imported; nothing behind it was.`
-    return new RequestError('malformed', `${path}: ${error.message} ${done}`, { cause: error })
+    return new RequestError('malformed', `${name}: ${error.message} ${done}`, { cause: error })
   }
   if (!(error instanceof RequestError)) return error
   const isForgotten = error instanceof Refused && error.status === 410
   const advice = isForgotten
     ? 'To begin anew, add --restart; with --mode skip, what is there stays.'
     : howToGoOn(canResume)
-  return new RequestError(error.kind, `${error.message} The import stopped ${whereText(place)}. ${advice}`, {
+  return new RequestError(error.kind, `${error.message} The import stopped ${where}. ${advice}`, {
     cause: error,
   })
-}
-
-function whereText(place: InputPlace | undefined): string {
-  return place === undefined ? 'before the first row' : `behind row ${place.rows}, at line ${place.line}`
 }
 
 function howToGoOn(canResume: boolean): string {

@@ -79,7 +79,7 @@ export async function main(argv: readonly string[]): Promise<void> {
 
   remote(program.command('import'))
     .description('read files (JSON Lines, JSON, CSV, gzip, zstd) into a container; goes on after an interruption')
-    .argument('<files...>', 'files, or - for standard input')
+    .argument('[files...]', 'files, or - for standard input')
     .requiredOption('--database <name>', 'the database')
     .requiredOption('--container <name>', 'the container or collection')
     .option('--partition-key <path>', 'create the container, if it is missing, with this key: /pk, or /a,/b')
@@ -92,6 +92,9 @@ export async function main(argv: readonly string[]): Promise<void> {
     )
     .option('--keep-ttl <remaining|reset|absolute>', 'how the lives of exported rows go on', 'remaining')
     .option('--format <jsonl|json|csv>', 'the format of the files (default: by content and name)')
+    .option('--from <connection string>', 'read a container of another account: AccountEndpoint=…;AccountKey=…;')
+    .option('--from-database <name>', 'its database, if it has another name')
+    .option('--from-container <name>', 'its container, if it has another name')
     .option('--state <folder>', 'where to keep the checkpoint and the refused rows (default: beside the file)')
     .option('--restart', 'forget an interrupted import of the same file')
     .option('--json', 'print the result as JSON')

@@ -122,6 +122,16 @@ export class JsonReader {
     this.expect(']')
   }
 
+  /** Any value, as it is written. */
+  skip(): string {
+    const start = this.at
+    if (this.next === '{') this.object(() => this.skip())
+    else if (this.next === '[') this.array(() => this.skip())
+    else if (this.next === '"') this.string()
+    else if (this.word() === undefined) this.number()
+    return this.text.slice(start, this.at).trimEnd()
+  }
+
   /** Behind the closing quote, which has an even number of backslashes before it. */
   #endOfString(start: number): number {
     for (let at = this.text.indexOf('"', start + 1); at !== -1; at = this.text.indexOf('"', at + 1)) {

@@ -30,18 +30,9 @@ function valuesIn(row: string): Map<string, string> {
   if (reader.next !== '{') return new Map([[valueColumn, row.trim()]])
   const values = new Map<string, string>()
   reader.object(name => {
-    const start = reader.at
-    skipValue(reader)
-    values.set(name, row.slice(start, reader.at).trim())
+    values.set(name, reader.skip())
   })
   return values
-}
-
-function skipValue(reader: JsonReader): void {
-  if (reader.next === '{') reader.object(() => skipValue(reader))
-  else if (reader.next === '[') reader.array(() => skipValue(reader))
-  else if (reader.next === '"') reader.string()
-  else if (reader.word() === undefined) reader.number()
 }
 
 function valueCell(json: string | undefined, column: string): string {

@@ -106,7 +106,10 @@ function itemTexts(reader: JsonReader): Map<string, PlacedText[]> {
     for (; seen < at; seen++) if (reader.text.charCodeAt(seen) === 0x0a) line++
     return line
   }
-  const only = (wanted: string, read: () => void) => (name: string) => (name === wanted ? read() : skipValue(reader))
+  const only = (wanted: string, read: () => void) => (name: string) => {
+    if (name === wanted) read()
+    else reader.skip()
+  }
   const eachOf = (read: (at: number) => void) => {
     let at = 0
     reader.array(() => read(at++))
@@ -115,8 +118,7 @@ function itemTexts(reader: JsonReader): Map<string, PlacedText[]> {
     const texts: PlacedText[] = []
     reader.array(() => {
       const start = reader.at
-      skipValue(reader)
-      texts.push({ text: reader.text.slice(start, reader.at).trim(), line: lineAt(start) })
+      texts.push({ text: reader.skip(), line: lineAt(start) })
     })
     found.set(key, texts)
   }
@@ -125,13 +127,6 @@ function itemTexts(reader: JsonReader): Map<string, PlacedText[]> {
   const readDatabases = () => eachOf(database => reader.object(only('containers', () => readContainers(database))))
   reader.object(only('databases', readDatabases))
   return found
-}
-
-function skipValue(reader: JsonReader): void {
-  if (reader.next === '{') reader.object(() => skipValue(reader))
-  else if (reader.next === '[') reader.array(() => skipValue(reader))
-  else if (reader.next === '"') reader.string()
-  else if (reader.word() === undefined) reader.number()
 }
 
 function readLines(text: string, path: string): Seed {
@@ -161,9 +156,8 @@ function memberText(line: string, wanted: string): string {
   const reader = new JsonReader(line)
   let found = ''
   reader.object(name => {
-    const start = reader.at
-    skipValue(reader)
-    if (name === wanted) found = line.slice(start, reader.at).trim()
+    const value = reader.skip()
+    if (name === wanted) found = value
   })
   return found
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { wellKnownKey } from '../../src/base/account-keys.ts'
+import { mayfly } from '../../src/index.ts'
 import { type Running, runCli, serveCli, startCli } from '../support/run-cli.ts'
 import { idsOf, newClient, startServer, temporaryDirectory } from '../support/start-server.ts'
 
@@ -210,4 +211,41 @@ test('an interrupt stops behind a batch and says how to go on', async () => {
   truncateSync(file, 100)
   const changed = await runCli(['import', file, ...into('interrupted')])
   assert.match(changed.stderr, /that was another one \(file: /)
+})
+
+test('a container of another account is copied, and its lives go on', async () => {
+  await using other = await mayfly({ clock: 'system', partitions: 3 })
+  const { database } = await newClient(other).databases.create({ id: 'far' })
+  const { container } = await database.containers.create({ id: 'away', partitionKey: '/pk', defaultTtl: 100_000 })
+  const operations = Array.from({ length: 2500 }, (_, index) => ({ id: `i${index}`, pk: `p${index % 7}`, n: index }))
+  const lines = operations.map(item => JSON.stringify(item)).join('\n')
+  const file = fileOf('far.jsonl', lines)
+  await runCli(['import', file, '--database', 'far', '--container', 'away', '--endpoint', other.endpoint])
+  await container.items.create({ id: 'own', pk: 'x', ttl: 50_000 })
+  const state = temporaryDirectory()
+  const args = [
+    ...into('copied'),
+    '--ttl',
+    '-1',
+    '--from-database',
+    'far',
+    '--from-container',
+    'away',
+    '--state',
+    state,
+  ]
+  const from = ['--from', `AccountEndpoint=${other.endpoint}/;AccountKey=${other.key};`]
+  const { code, stdout, stderr } = await runCli(['import', ...args, ...from])
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^far\/away: 2501 created\.\n$/)
+  const copied = server.client.database('shop').container('copied')
+  const { resource: own } = await copied.item('own', 'x').read()
+  assert.ok(own.ttl > 49_000 && own.ttl <= 50_000, `${own.ttl}`)
+  const { resource: inherited } = await copied.item('i7', 'p0').read()
+  assert.ok(inherited.ttl > 99_000 && inherited.ttl <= 100_000, `${inherited.ttl}`)
+  const wrong = await runCli(['import', ...into('copied'), '--from', 'nonsense'])
+  assert.match(wrong.stderr, /--from takes a connection string/)
+  const gone = await runCli(['import', ...args, '--from', `AccountEndpoint=${other.endpoint}/;AccountKey=AAAA;`])
+  assert.equal(gone.code, 1)
+  assert.match(gone.stderr, /cannot be read: 401/)
 })
