@@ -1,7 +1,7 @@
 /**
  * What a command computes from single documents, as a program for another thread: whether a filter lets a
- * document through, what a projection shows of it, what an update makes of it, whether it keeps the rules of
- * its collection; and the values of `let`.
+ * document through, what a projection shows of it, what an update or `$merge` makes of it, whether it keeps
+ * the rules of its collection; and the values of `let`.
  *
  * The inputs are one BSON document, and so is each result.
  */
@@ -11,12 +11,15 @@ import { bsonType } from '../document/bson/types.ts'
 import { BsonDocument, binary, bool, date, type Field, int32, timestamp, type Value } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
 import type { Program } from '../query/program.ts'
+import type { MqlEvaluation } from '../query/statement.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
 import type { FilterSpec, Matcher } from './filter/match.ts'
+import { PipelineCompiler } from './pipeline/compiler.ts'
 import { commandScope } from './pipeline/pipeline.ts'
 import { updatePipeline } from './pipeline/update-pipeline.ts'
 import type { Projection } from './projection/projection.ts'
 import type { Namespace } from './stages/namespace.ts'
+import { mergeStage, type WritingStage } from './stages/write.ts'
 import type { UpdateContext } from './update/modifier.ts'
 import { compileUpdate, type Updated } from './update/update.ts'
 import { Validator } from './validation/validator.ts'
@@ -24,7 +27,7 @@ import { Validator } from './validation/validator.ts'
 /** Computes one result from one document. Undefined values are left out. */
 type Compute = (document: Uint8Array) => readonly Field[]
 
-export type EvaluationKind = 'filter' | 'projection' | 'update' | 'rules' | 'let'
+export type EvaluationKind = MqlEvaluation['of']
 
 /** What a kind needs besides the variables of the command. */
 export interface EvaluationInputs {
@@ -38,6 +41,9 @@ export interface EvaluationInputs {
   readonly position?: number | undefined
   readonly now?: UpdateContext['now'] | undefined
   readonly validator?: BsonDocument | undefined
+  /** A `$merge` stage, and the document that comes in. */
+  readonly merge?: Value | undefined
+  readonly incoming?: BsonDocument | undefined
   /** Variables whose values are computed. */
   readonly given?: BsonDocument | undefined
 }
@@ -113,6 +119,12 @@ const kinds: Readonly<Record<EvaluationKind, (request: EvaluationRequest, parts:
         ['document', binary(updated.document)],
       ]
     }
+  },
+  merge: ({ inputs, variables, namespace }) => {
+    const incoming = new Uint8Array(encodeDocument(documentOf(inputs, 'incoming')))
+    const compiler = new PipelineCompiler(commandScope(variables), namespace)
+    const { merge } = mergeStage(inputs.get('merge')!, compiler, '$merge') as WritingStage
+    return document => [['document', binary(merge!.update(document, incoming))]]
   },
   rules: ({ inputs, variables }) => {
     const validator = new Validator(documentOf(inputs, 'validator'))

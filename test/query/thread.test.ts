@@ -196,11 +196,15 @@ describe('the query thread', () => {
 
   test('that dies loses no page: each is made again in a new thread', async () => {
     const { world, workers } = await withSlowPages()
+    let started = 0
     const asked = [world.query(slow), world.query(slow)]
     world.runner = {
       run: task => {
         const run = world.thread!.run(task)
-        setImmediate(() => void workers[0]!.terminate())
+        setImmediate(() => {
+          started = workers.length
+          void workers[0]!.terminate()
+        })
         return run
       },
     }
@@ -210,7 +214,7 @@ describe('the query thread', () => {
     assert.deepEqual(results[2], results[0])
     world.runner = world.thread
     assert.deepEqual(await world.query('SELECT VALUE COUNT(1) FROM c WHERE c.n = 1'), [8])
-    assert.equal(workers.length, 2)
+    assert.ok(workers.length > started, 'there is another thread')
     await world[Symbol.asyncDispose]()
   })
 

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, nullValue, type Value } from '../../document/bson/value.ts'
 import type { Collation } from '../../document/collation/collation.ts'
+import { madeDocument } from '../../mql/evaluation.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
 import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
@@ -32,6 +33,8 @@ import type { LivesOfCursor } from '../find/lives-of-cursor.ts'
 import { createIndex, isIdIndex } from '../indexes/create-index.ts'
 import { checkedNamespace, isSystemCollection, nameOf } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
+import { computed } from '../service/elsewhere.ts'
+import { variablesOf } from '../service/query-language.ts'
 import { mongoWriteStepsMax, mutateOne } from '../write/document-updates.ts'
 import { type DocumentWrite, writeDocuments } from '../write/document-writes.ts'
 
@@ -109,7 +112,7 @@ async function merge(
   for await (const batch of documents) {
     for (const given of batch) {
       if (isById && collection.shardKey === undefined && collation === undefined)
-        await mergeById(call, collection, request, given)
+        await mergeById(call, { collection, collation }, request, given)
       else await mergeByFields(call, { collection, index, collation }, request, given)
     }
   }
@@ -135,7 +138,7 @@ function requireUnique(
 
 async function mergeById(
   call: CommandCall,
-  collection: Collection,
+  { collection, collation }: Omit<MergeTarget, 'index'>,
   request: MergeRequest,
   given: Uint8Array,
 ): Promise<void> {
@@ -149,7 +152,7 @@ async function mergeById(
         return request.whenNotMatched === 'insert' ? { kind: 'put', document: incoming } : undefined
       }
       if (request.whenMatched === 'fail') throw takenIdError(collection, incoming)
-      return mergedDocument(request, found, incoming)
+      return mergedDocument(call, request, { existing: found, incoming, collation })
     },
   }
   const refusal = await writeDocuments(call, collection, [write])
@@ -157,12 +160,26 @@ async function mergeById(
 }
 
 function mergedDocument(
-  { whenMatched, update }: MergeRequest,
-  existing: Uint8Array,
-  incoming: Uint8Array,
+  call: CommandCall,
+  { whenMatched, update, spec }: MergeRequest,
+  {
+    existing,
+    incoming,
+    collation,
+  }: {
+    readonly existing: Uint8Array
+    readonly incoming: Uint8Array
+    readonly collation: Collation | undefined
+  },
 ): { readonly kind: 'put'; readonly document: Uint8Array } | undefined {
   if (whenMatched === 'keepExisting') return undefined
-  const { bytes: document, id } = newDocument(update(existing, incoming))
+  const made = computed(call, {
+    ...{ of: 'merge', inputs: { merge: spec, incoming: BsonDocument.view(incoming) }, document: existing },
+    variables: () => variablesOf(call, collation),
+    here: () => update(existing, incoming),
+    read: madeDocument,
+  })
+  const { bytes: document, id } = newDocument(made)
   if (id !== newDocument(existing).id) {
     throw new CommandError(
       'ImmutableField',
@@ -204,7 +221,7 @@ async function mergeByFields(
       matcher,
       change: existing => {
         if (request.whenMatched === 'fail') throw duplicateKeyError(collection, index, given)
-        return mergedDocument(request, existing, given)
+        return mergedDocument(call, request, { existing, incoming: given, collation })
       },
     },
     undefined,

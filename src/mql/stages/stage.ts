@@ -43,6 +43,8 @@ export interface FindRequest extends LeadingFind {
 }
 
 export interface MergeRequest {
+  /** The stage as the command sent it. */
+  readonly spec: Value
   readonly target: Namespace
   /** Paths whose values identify a document. Together they must be unique. */
   readonly on: readonly string[]

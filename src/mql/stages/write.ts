@@ -21,6 +21,8 @@ import {
 /** A stage with a known target. */
 export interface WritingStage extends Stage {
   readonly target: Namespace
+  /** How `$merge` writes. */
+  readonly merge?: MergeRequest
 }
 
 function checkTarget(target: Namespace, name: string): Namespace {
@@ -192,10 +194,11 @@ export const mergeStage: CompileStage = (spec, compiler, name): WritingStage => 
       ? replaceDocument
       : mergeDocuments
   const mode = whenMatched === 'fail' || whenMatched === 'keepExisting' ? whenMatched : 'update'
-  const request: MergeRequest = { target, on, whenMatched: mode, update, whenNotMatched }
+  const request: MergeRequest = { spec, target, on, whenMatched: mode, update, whenNotMatched }
   return {
     name,
     target,
+    merge: request,
     run: (input, { collections }) => nothingAfter(() => collections.merge(request, livingBytes(input, collections))),
   }
 }

@@ -77,6 +77,7 @@ const works: Readonly<Record<string, Document>> = {
   'a removal': { delete: 'items', deletes: [{ q: { _id: 1, $expr: never }, limit: 1 }] },
   'a validator': { insert: 'ruled', documents: [{ _id: 9 }] },
   $merge: aggregate({ $set: { n: endless } }, { $merge: { into: 'other' } }),
+  'what $merge makes of two': aggregate({ $merge: { into: 'target', whenMatched: [{ $set: { n: endless } }] } }),
   // Joins, groups, windows, facets, views.
   $lookup: aggregate({
     $lookup: { from: 'items', let: { o: '$_id' }, pipeline: [{ $match: { $expr: never } }], as: 'found' },
@@ -104,6 +105,7 @@ async function filled(server: MongoFixture): Promise<Db> {
   const db = server.newDatabase()
   const list = Array.from({ length: 1000 }, (_, n) => n)
   await db.collection('items').insertOne({ _id: 1 as never, a: list, c: list })
+  await db.collection('target').insertOne({ _id: 1 as never })
   await db.createCollection('ruled', { validator: { $expr: { $not: never } } })
   await db.createCollection('view', { viewOn: 'items', pipeline: [{ $project: { n: endless } }] })
   return db
@@ -169,6 +171,7 @@ for (const [name, server] of Object.entries({ 'in memory': memory, 'on disk': di
       assert.deepEqual(cursor.firstBatch, [{ _id: 1, n: 1000 }])
       assert.equal(await db.collection('items').countDocuments({ n: { $exists: true } }), 0)
       assert.equal(await db.collection('ruled').countDocuments(), 0)
+      assert.deepEqual(await db.collection('target').find().toArray(), [{ _id: 1 }])
       assert.deepEqual(
         await db
           .collection('items')
