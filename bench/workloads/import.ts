@@ -14,7 +14,7 @@ import type { Workload } from '../workload.ts'
 
 const ITEM_BYTES = 1024
 /** As many as the server writes in one transaction. */
-const ROWS_AT_ONCE = 250
+const ROWS_AT_ONCE = 1000
 const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'mayfly.js')
 
 /** Runs the command and returns its time. */
