@@ -58,6 +58,13 @@ export interface Mayfly extends MayflyWithoutMongo {
   getUri(database?: string): string
 }
 
+/** What `db.snapshot()` kept. */
+export interface Snapshot {
+  readonly name: string
+  /** Living items in it. */
+  readonly items: number
+}
+
 /** What there is with `mongoPort: null`. */
 export interface MayflyWithoutMongo extends AsyncDisposable {
   readonly endpoint: string
@@ -76,6 +83,10 @@ export interface MayflyWithoutMongo extends AsyncDisposable {
   purge(): Promise<{ removed: number }>
   /** Deletes every database. */
   reset(): Promise<void>
+  /** Keeps the present data in memory, until the server is closed. */
+  snapshot(): Promise<Snapshot>
+  /** Goes back to the data of a snapshot. The clock does not go back: what has died since then stays dead. */
+  restore(snapshot: Snapshot): Promise<void>
   readonly ttl: {
     status(database: string, container: string): Promise<ContainerStatus>
     explain(database: string, container: string, item: ItemName): Promise<Explanation>
@@ -152,6 +163,7 @@ export async function mayfly(options: MayflyOptions | MayflyOptionsWithoutMongo 
     throw new RequestError('precondition_failed', "Only a manual clock can be moved: mayfly({ clock: 'manual' }).")
   }
 
+  let snapshotCount = 0
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= Promise.resolve(server[Symbol.asyncDispose]())
@@ -173,6 +185,10 @@ export async function mayfly(options: MayflyOptions | MayflyOptionsWithoutMongo 
     },
     purge: async () => ({ removed: await purger.purgeNow(await catalog.everyContainer()) }),
     reset: () => catalog.reset(),
+    snapshot: () => engine.snapshots.keep(`library-${++snapshotCount}`),
+    restore: async ({ name }) => {
+      await engine.snapshots.restore(name)
+    },
     ttl: {
       status: async (database, container) => reports.ttlStatus(await requireContainer(engine, database, container)),
       explain: async (database, id, item) => {

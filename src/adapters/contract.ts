@@ -241,6 +241,7 @@ function forward(store: Store): Store {
     reclaim: rowsMax => translated(store.reclaim(rowsMax)),
     restamp: (rowsMax, hasFixedDeadlines) => translated(store.restamp(rowsMax, hasFixedDeadlines)),
     inspect: (container, key) => store.inspect(container, key),
+    putRows: (container, rows) => translated(store.putRows(container, rows)),
     listRows: (container, range, page) => store.listRows(container, range, page),
     count: (container, cohort) => translated(store.count(container, cohort)),
     census: container => store.census(container),

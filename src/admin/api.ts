@@ -58,6 +58,8 @@ const rootCalls: Readonly<Record<string, Call>> = {
   'POST keys/reload': reloadKeys,
   'POST purge': purge,
   'POST reset': reset,
+  'GET snapshot': async ({ engine }) => ({ snapshots: engine.snapshots.list() }),
+  'POST snapshot': changeSnapshots,
   'GET containers': async ({ engine }, { query }) => listContainers(engine, query.get('db')),
   'GET mongo': async ({ mongoSettings }) => settingsState(mongoSettings),
   'POST mongo': switchMongo,
@@ -104,6 +106,18 @@ async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
   if (advance !== undefined) manual.advance(parseDuration(advance))
   else manual.set(typeof set === 'number' ? set : Number.NaN)
   return clockState(engine, clock)
+}
+
+async function changeSnapshots({ engine }: AdminContext, { body }: AdminCall) {
+  const { keep, restore, drop } = bodyFields(body)
+  const given = [keep, restore, drop].filter(name => name !== undefined)
+  if (given.length !== 1 || typeof given[0] !== 'string') {
+    throw new RequestError('malformed', 'Say {"keep":"name"}, {"restore":"name"} or {"drop":"name"}.')
+  }
+  if (typeof keep === 'string') return engine.snapshots.keep(keep)
+  if (typeof restore === 'string') return engine.snapshots.restore(restore)
+  engine.snapshots.drop(given[0])
+  return { dropped: given[0] }
 }
 
 /** No answer but its status. */

@@ -31,6 +31,8 @@
  *       Reading on after a tick skips nothing and repeats nothing.
  *   P15 Listed rows come in the order that was asked for, each at most once. The dead are among them: they
  *       are for people who look at them, and never answer a read.
+ *   P16 Rows that are put back have the numbers, the seconds and the deadlines that they had. Later versions
+ *       and sequence numbers are higher than theirs.
  *
  * A store is given its clock when it is opened. It takes one moment per call (per transaction, for writes)
  * and hands it back with the answer, so that an item's life is judged by one clock wherever it is kept. What
@@ -52,7 +54,7 @@ import type {
   Epitaph,
   IndexDraft,
 } from './catalog.ts'
-import type { ItemKey, StoredItem } from './item.ts'
+import type { ItemKey, ScannedItem, StoredItem } from './item.ts'
 import type { View, Viewpoint } from './policy.ts'
 import type {
   Census,
@@ -199,6 +201,11 @@ export interface Store extends AsyncDisposable {
 
   /** The row at this key, alive or dead: to explain it, never to answer a read. */
   inspect(container: ContainerRecord, key: ItemKey): MaybePromise<Omit<StoredItem, 'body'> | undefined>
+  /**
+   * Stores rows as they were, in one transaction, in a container without a log that was written by nothing
+   * else (P16). Not every store can.
+   */
+  putRows(container: ContainerRecord, rows: readonly ScannedItem[]): Promise<void>
   /** Rows alive or dead, in an order of time (P15). */
   listRows(container: ContainerRecord, range: RowRange, page: PageSize): MaybePromise<ListedRows>
   /** Counts the items of a cohort, alive or dead. Many items take many turns of the event loop. */

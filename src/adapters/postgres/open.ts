@@ -288,6 +288,13 @@ class PostgresStore implements Store {
     return this.#restamping.step(rowsMax, hasFixedDeadlines)
   }
 
+  async putRows(): Promise<never> {
+    throw new RequestError(
+      'unsupported',
+      'Snapshots need the embedded store: with PostgreSQL, use a template database.',
+    )
+  }
+
   listRows(container: ContainerRecord, range: RowRange, page: PageSize) {
     return this.#rowLists.read(container, range, page)
   }

@@ -302,6 +302,13 @@ export class ContainerItems implements Participant {
     return this.#ofRange.read(from, living, room, rowsMax)
   }
 
+  /** Stores a row as it was. Must run inside the writer's transaction. */
+  putBack({ key, sequence, ts, deadline, version, body }: ScannedItem): void {
+    this.#insert.run(sequence, key.epk, key.pk, key.id, ts, deadline, version, body)
+    this.#counters.rows++
+    this.#counters.version = Math.max(this.#counters.version, version, sequence)
+  }
+
   #bodyOf({ sequence, body }: Present): Body {
     return body ?? (this.#body.get(sequence) as { body: Body }).body
   }

@@ -9,7 +9,7 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { draftLength } from '../../store/fill.ts'
-import type { ItemKey } from '../../store/item.ts'
+import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Living, View, Viewpoint } from '../../store/policy.ts'
 import type { Store, StoreTime } from '../../store/port.ts'
 import type {
@@ -90,6 +90,9 @@ const roomForOne = { itemsMax: 1, bytesMax: 0, isEmpty: true }
 function bytesOf(change: ItemChange): number {
   return change.kind === 'delete' ? 0 : draftLength(change.draft)
 }
+
+/** With these thresholds nobody is alive. */
+const nobody: Living = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
 
 /** Then no step has done anything. */
 function isFirstRefused({ steps, refusal }: TransactAnswer): boolean {
@@ -544,6 +547,22 @@ class SqliteStore implements Store {
 
   inspect(container: ContainerRecord, key: ItemKey) {
     return this.#require(container).items.readRowWithoutBody(key)
+  }
+
+  putRows(container: ContainerRecord, rows: readonly ScannedItem[]): Promise<void> {
+    return this.#turns.write(() => {
+      const open = this.#require(container)
+      const { indexes } = open.record
+      this.#turns.join(open.items)
+      const findings = noFindings()
+      for (const row of rows) {
+        open.items.putBack(row)
+        const change = { sequence: row.sequence, pk: row.key.pk, before: undefined, after: row.body }
+        // Unique keys were checked when the rows were written.
+        if (indexes.length > 0) open.entries.change(indexes, change, nobody, findings)
+      }
+      this.#note(open, findings)
+    })
   }
 
   listRows(container: ContainerRecord, range: RowRange, page: PageSize) {
