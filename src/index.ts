@@ -59,7 +59,7 @@ export interface Mayfly extends MayflyWithoutMongo {
 }
 
 /** What `db.snapshot()` kept. */
-export interface Snapshot {
+export interface KeptData {
   readonly name: string
   /** Living items in it. */
   readonly items: number
@@ -84,9 +84,9 @@ export interface MayflyWithoutMongo extends AsyncDisposable {
   /** Deletes every database. */
   reset(): Promise<void>
   /** Keeps the present data in memory, until the server is closed. */
-  snapshot(): Promise<Snapshot>
+  snapshot(): Promise<KeptData>
   /** Goes back to the data of a snapshot. The clock does not go back: what has died since then stays dead. */
-  restore(snapshot: Snapshot): Promise<void>
+  restore(snapshot: KeptData): Promise<void>
   readonly ttl: {
     status(database: string, container: string): Promise<ContainerStatus>
     explain(database: string, container: string, item: ItemName): Promise<Explanation>
