@@ -65,7 +65,7 @@ import {
 } from './query.ts'
 import { Reports } from './reports.ts'
 import { logSlowPage } from './slow-queries.ts'
-import { Snapshots } from './snapshots.ts'
+import { KeptStates } from './snapshots.ts'
 import { SystemItems } from './system-items.ts'
 import { Uncharged } from './uncharged.ts'
 import { isSurelyLong } from './where-to-run.ts'
@@ -115,7 +115,7 @@ export class Engine implements AsyncDisposable {
   readonly systemItems: SystemItems
   readonly uncharged: Uncharged
   readonly reports: Reports
-  readonly snapshots: Snapshots
+  readonly snapshots: KeptStates
   readonly indexes: IndexKeeper
   readonly purger: Purger
   readonly #store: Store
@@ -140,7 +140,7 @@ export class Engine implements AsyncDisposable {
     this.purger = new Purger({ store, ledger: this.#ledger, idle, log, hasFixedDeadlines })
     this.indexes = new IndexKeeper({ store, idle, log, declaredIndexes })
     this.reports = new Reports(store, this.purger)
-    this.snapshots = new Snapshots(store)
+    this.snapshots = new KeptStates(store)
   }
 
   /** What requests and the purger used, second by second. */

@@ -47,7 +47,7 @@ export interface SnapshotInfo {
   readonly bytes: number
 }
 
-export class Snapshots {
+export class KeptStates {
   readonly #store: Store
   readonly #kept = new Map<string, Kept>()
 
