@@ -10,9 +10,11 @@ import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { dataFile } from '../../src/adapters/sqlite/schema.ts'
 import { pageBytes } from '../../src/adapters/sqlite/settings.ts'
+import { Snapshots } from '../../src/adapters/sqlite/snapshot.ts'
 import { ManualClock, machine, toEpochSeconds } from '../../src/base/clock.ts'
 import { CapacityError } from '../../src/base/error.ts'
 import { sweepRowsMax } from '../../src/base/limits.ts'
+import { jsonIndexKeys } from '../../src/document/index-keys.ts'
 import { put } from '../support/item-write.ts'
 import { keyOf, makeContainer } from './store-contract.ts'
 
@@ -81,7 +83,8 @@ test('a WAL whose damage lost acknowledged writes is refused; a last commit that
   for (const used of [directory, crashed, accepted]) rmSync(used, { recursive: true })
 })
 
-test('a damaged page is reported once, stops writes, and lets what is whole be read', async () => {
+/** A directory whose data file has a damaged page with items. */
+async function damagedDirectory(): Promise<string> {
   const directory = scratch()
   const before = open(directory)
   const made = await makeContainer(before.store, null)
@@ -95,7 +98,37 @@ test('a damaged page is reported once, stops writes, and lets what is whole be r
   const leaf = leaves[Math.floor(leaves.length / 2)]!
   file.fill(0xff, leaf * pageBytes, (leaf + 1) * pageBytes)
   writeFileSync(join(directory, dataFile), file)
+  return directory
+}
 
+test('a page that the reader of a query thread finds damaged stops writes as well, and is reported once', async () => {
+  const directory = await damagedDirectory()
+  const { store, reports, end } = open(directory)
+  const container = await containerIn(store)
+  await store.write(container, itemOf(1000))
+  const snapshots = new Snapshots(directory, jsonIndexKeys)
+  const at = { moment: toEpochSeconds(1_000_000), policy: container.policy }
+  const page = { itemsMax: 1000, bytesMax: 1e9 }
+  const outcomes: unknown[] = []
+  // More often than there are connections: none is lost by it.
+  for (let again = 0; again < 9; again++) {
+    outcomes.push(await snapshots.within(container.number, it => it.scanRows(undefined, at, page)).catch(String))
+  }
+  snapshots[Symbol.dispose]()
+  assert.equal(outcomes.length, 9)
+  for (const outcome of outcomes) assert.match(String(outcome), /The data file is damaged/)
+  // The news comes by another way than the answer.
+  for (let turns = 0; turns < 1000 && reports.length === 0; turns++) {
+    await new Promise<void>(resolve => machine.setImmediate(resolve))
+  }
+  await assert.rejects(store.write(container, itemOf(1001)), /damaged. Nothing is written any more/)
+  assert.deepEqual(reports, ['refused'])
+  await end()
+  rmSync(directory, { recursive: true })
+})
+
+test('a damaged page is reported once, stops writes, and lets what is whole be read', async () => {
+  const directory = await damagedDirectory()
   const { store, reports, end } = open(directory)
   const container = await containerIn(store)
   let [whole, refused] = [0, 0]
@@ -217,4 +250,17 @@ test('a full disk goes on purging, and takes writes again when there is room, wi
   await store.write(container, itemOf(1000))
   await end()
 })
+test('a read-only disk is refused in plain words, and can be used again when it is writable', {
+  skip: disk === undefined && 'only root can mount a disk read-only',
+}, async () => {
+  const mount = (options: string) => execFileSync('mount', ['-o', `remount,${options}`, disk!.directory])
+  mount('ro')
+  try {
+    assert.throws(() => open(disk!.directory), /the disk of .* is read-only. Make it writable/i)
+  } finally {
+    mount('rw')
+  }
+  await open(disk!.directory).end()
+})
+
 test.after(() => disk?.end())

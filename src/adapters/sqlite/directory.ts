@@ -25,7 +25,16 @@ export function makeDataDirectory(directory: string, files: readonly string[]): 
     refuse(`every user of this machine may write to ${directory}`, `Run chmod o-w ${directory}`)
   }
   for (const name of readdirSync(directory)) if (name.startsWith(ownFiles)) checkFile(join(directory, name))
-  for (const name of files) closeSync(openSync(join(directory, name), 'a', ownerOnly))
+  for (const name of files) makeFile(directory, name)
+}
+
+function makeFile(directory: string, name: string): void {
+  try {
+    closeSync(openSync(join(directory, name), 'a', ownerOnly))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error
+    refuse(`the disk of ${directory} is read-only`, 'Make it writable, or choose another directory')
+  }
 }
 
 function checkFile(file: string): void {

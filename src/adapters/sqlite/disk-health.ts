@@ -2,7 +2,8 @@
  * Whether the store may write, by what the disk has answered so far.
  *
  *   full or read-only   writes are refused until the reserve can be written again
- *   damaged             a read met a damaged page; writes could spread the damage, so there are no more
+ *   damaged             a read met a damaged page, here or in a query thread; writes could spread the damage,
+ *                       so there are no more
  *   removed             the data file is not in its place any more; what is written would be lost
  *
  * Reads go on in all cases. The reserve is a file that only takes up room. When the disk is full it is
@@ -14,6 +15,7 @@ import { join } from 'node:path'
 import { machine } from '../../base/clock.ts'
 import { CapacityError } from '../../base/error.ts'
 import { MiB } from '../../base/limits.ts'
+import { hearDamage } from './damage-news.ts'
 import { isDamage, isFull, isReadOnly, translate } from './errors.ts'
 import { dataFile } from './schema.ts'
 
@@ -28,10 +30,11 @@ const retryMs = 1000
 
 export type ReportDisk = (condition: 'writable' | 'refused', sentence: string) => void
 
-export class DiskHealth {
+export class DiskHealth implements Disposable {
   readonly #directory: string
   readonly #report: ReportDisk
   readonly #inode: number
+  readonly #damageNews: Disposable
   #refusal: CapacityError | undefined
   #isFinal = false
   #triedMs = 0
@@ -41,8 +44,13 @@ export class DiskHealth {
   constructor(directory: string, report: ReportDisk) {
     this.#directory = directory
     this.#report = report
+    this.#damageNews = hearDamage(directory, error => this.note(error))
     this.#inode = statSync(join(directory, dataFile)).ino
     this.#reserved = statSync(join(directory, reserveFile), { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  [Symbol.dispose](): void {
+    this.#damageNews[Symbol.dispose]()
   }
 
   /** Why writes are refused. */

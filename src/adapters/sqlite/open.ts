@@ -586,6 +586,7 @@ class SqliteStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#turns.close()
     this.#db.close()
+    this.#disk?.[Symbol.dispose]()
     this.#lock?.[Symbol.dispose]()
   }
 

@@ -28,6 +28,7 @@ import type {
   ScanRange,
 } from '../../store/reading.ts'
 import { livingAt } from '../../ttl/living.ts'
+import { tellDamage } from './damage-news.ts'
 import { ContainerEntries } from './entries.ts'
 import { translate } from './errors.ts'
 import { loadIndexes } from './index-records.ts'
@@ -46,6 +47,7 @@ const snapshotContainersMax = 64
 const pragmas = 'PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;'
 
 export class Snapshots implements Disposable {
+  readonly #directory: string
   readonly #file: string
   readonly #keysOf: KeyMaker
   readonly #idle: Connection[] = []
@@ -53,6 +55,7 @@ export class Snapshots implements Disposable {
   #connections = 0
 
   constructor(directory: string, keysOf: KeyMaker) {
+    this.#directory = directory
     this.#file = join(directory, dataFile)
     this.#keysOf = keysOf
   }
@@ -64,7 +67,7 @@ export class Snapshots implements Disposable {
       connection.begin()
       return await work(connection.snapshotOf(container))
     } catch (error) {
-      throw translate(error)
+      throw this.#failed(error)
     } finally {
       connection.end()
       this.#give(connection)
@@ -73,6 +76,11 @@ export class Snapshots implements Disposable {
 
   [Symbol.dispose](): void {
     for (const connection of this.#idle.splice(0)) connection[Symbol.dispose]()
+  }
+
+  #failed(error: unknown): Error {
+    tellDamage(this.#directory, error)
+    return translate(error)
   }
 
   #take(): Connection | Promise<Connection> {
@@ -84,7 +92,7 @@ export class Snapshots implements Disposable {
       this.#connections++
       return connection
     } catch (error) {
-      throw translate(error)
+      throw this.#failed(error)
     }
   }
 
@@ -134,7 +142,13 @@ class Connection implements Disposable {
   }
 
   end(): void {
-    if (this.#db.isTransaction) this.#end.run()
+    if (!this.#db.isTransaction) return
+    try {
+      this.#end.run()
+    } catch {
+      // A damaged page was met. Then SQLite cannot commit, although nothing was written.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+    }
   }
 
   snapshotOf(container: number): Snapshot {

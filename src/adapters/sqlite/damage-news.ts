@@ -1,0 +1,30 @@
+/**
+ * Tells the store of damage that another thread of the process has met in the store's file. Those threads
+ * only read: it is the store that must write no more.
+ */
+
+import { resolve } from 'node:path'
+import { BroadcastChannel } from 'node:worker_threads'
+import { isDamage } from './errors.ts'
+
+function channelOf(directory: string): BroadcastChannel {
+  return new BroadcastChannel(`mayfly-damage ${resolve(directory)}`)
+}
+
+/** Does nothing unless the error is damage. */
+export function tellDamage(directory: string, error: unknown): void {
+  if (!isDamage(error)) return
+  const channel = channelOf(directory)
+  channel.postMessage((error as { errcode: number }).errcode)
+  channel.close()
+}
+
+/** Does not keep the process alive. */
+export function hearDamage(directory: string, onDamage: (error: Error) => void): Disposable {
+  const channel = channelOf(directory)
+  channel.onmessage = ({ data }: { data: number }) => {
+    onDamage(Object.assign(new Error('A query met a damaged page.'), { errcode: data }))
+  }
+  channel.unref()
+  return { [Symbol.dispose]: () => channel.close() }
+}
