@@ -6,7 +6,7 @@ import { machine } from '../base/clock.ts'
 import { MayflyError } from '../base/error.ts'
 import type { HostNames } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
-import { KiB, MiB } from '../base/limits.ts'
+import { KiB, pageBytesMax } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { holding, type MemoryAccount, type MemoryLease, type MemoryShare } from '../base/memory-account.ts'
@@ -121,7 +121,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
     const run = () =>
       grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
     if (isLight(http, path, body)) return run()
-    if (http.method === 'GET') checkRoomForPage(http.share)
+    if (http.method === 'GET') checkRoomForPage(http)
     return onLease(http.share, body, run)
   }
 
@@ -167,8 +167,8 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
   }
 }
 
-/** Of a page of a feed, when there is little memory left. */
-const pageBytesExpected = 1 * MiB
+/** Of one item of a feed, when there is little memory left. */
+const itemBytesExpected = 64 * KiB
 
 /** Bodies from this size on are counted. */
 const largeBodyBytes = 16 * KiB
@@ -180,8 +180,9 @@ function isLight({ method, headers }: HttpHead, path: readonly string[], body: B
 }
 
 /** How large a page will be is not known. One that finds no room at the end would be made for nothing. */
-function checkRoomForPage(share: MemoryShare): void {
-  const refusal = share.refusal(pageBytesExpected)
+function checkRoomForPage({ share, headers }: HttpHead): void {
+  const items = Number(single(headers['x-ms-max-item-count']))
+  const refusal = share.refusal(items > 0 ? Math.min(pageBytesMax, items * itemBytesExpected) : pageBytesMax)
   if (refusal !== undefined) throw refusal
 }
 
