@@ -59,6 +59,8 @@ export interface ItemQuery {
   readonly program: (moment: EpochSeconds, idOrder?: IdOrder) => Program
   /** The query as text, for another thread. Undefined if it can only run in this thread. */
   readonly statement?: ((idOrder?: IdOrder) => QueryStatement) | undefined
+  /** The work would hold this thread in a way that nothing can end. */
+  readonly mustTravel?: boolean
   /** The only partition that has items which pass the filter, if there is one. */
   readonly partition?: Pick<ItemKey, 'epk' | 'pk'> | undefined
   /** The range follows from the filter: every item that passes the filter lies in it. */
@@ -304,11 +306,11 @@ interface Making {
 async function makeHereOrRemotely(
   { store, keeper, runner, isLong }: QueryParts,
   container: ContainerRecord,
-  { range, demands, statement, narrowed, idOrder }: Aim,
+  { range, demands, statement, mustTravel = false, narrowed, idOrder }: Aim,
   { program, task, partition, signal }: Making,
 ): Promise<MadePage | 'stale'> {
   const reader = readerOf(store, container)
-  if (runner === undefined || statement === undefined || partition !== undefined) {
+  if (runner === undefined || statement === undefined || (partition !== undefined && !mustTravel)) {
     return makePage(reader, program, task, { source: partition, signal })
   }
   const { largePartitions } = keeper
@@ -316,7 +318,8 @@ async function makeHereOrRemotely(
   const isKnown = range.pk !== undefined && narrowed?.isBounded !== true && largePartitions.has(container, range.pk)
   const known = range.pk === undefined ? undefined : isKnown ? 'large' : 'unknown'
   const isUnfiltered = narrowed?.isWholeFilter
-  const goesAtOnce = await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known })
+  const goesAtOnce =
+    mustTravel || (await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known }))
   try {
     if (!goesAtOnce) {
       const limits = { slicesMax: inlineSlicesMax, signal }

@@ -16,6 +16,15 @@ interface SqlStatement {
   readonly text: string
   readonly parameters: ReadonlyMap<string, unknown>
   readonly computed?: readonly ComputedDefinition[]
+  readonly functions?: StatementFunctions | undefined
+}
+
+/** The user-defined functions that a query calls. */
+export interface StatementFunctions {
+  /** Source texts by name. */
+  readonly bodies: ReadonlyMap<string, string>
+  /** The functions' clock. */
+  readonly epochMs: number
 }
 
 /** A property that items do not have: queries get its value from another query over the item. */

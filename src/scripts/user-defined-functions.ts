@@ -49,9 +49,15 @@ export interface FunctionDefinitions {
 }
 
 export class UserDefinedFunctions {
+  readonly #patienceMs: number
   #link: Promise<FunctionThreadLink> | undefined
   #sessions = 0
   #lastSession = 0
+
+  /** `patienceMs`: how long a caller waits for one call of a function before it ends the thread. */
+  constructor({ patienceMs = functionKillMsMax }: { readonly patienceMs?: number } = {}) {
+    this.#patienceMs = patienceMs
+  }
 
   /** Opens a session for one page of a query. Functions are compiled in its own context on first call. */
   async open(definitions: FunctionDefinitions): Promise<FunctionSession> {
@@ -62,7 +68,7 @@ export class UserDefinedFunctions {
     try {
       const link = await this.#usableLink()
       this.#lastSession += 1
-      return new FunctionSession(link, this.#lastSession, definitions, () => {
+      return new FunctionSession(link, this.#lastSession, { ...definitions, patienceMs: this.#patienceMs }, () => {
         this.#sessions -= 1
       })
     } catch (error) {
@@ -91,13 +97,18 @@ export class UserDefinedFunctions {
 export class FunctionSession {
   readonly #link: FunctionThreadLink
   readonly #number: number
-  readonly #definitions: FunctionDefinitions
+  readonly #definitions: FunctionDefinitions & { readonly patienceMs: number }
   readonly #known = new Set<string>()
   readonly #onEnd: () => void
   #spentMs = 0
   #isEnded = false
 
-  constructor(link: FunctionThreadLink, number: number, definitions: FunctionDefinitions, onEnd: () => void) {
+  constructor(
+    link: FunctionThreadLink,
+    number: number,
+    definitions: FunctionDefinitions & { readonly patienceMs: number },
+    onEnd: () => void,
+  ) {
     this.#link = link
     this.#number = number
     this.#definitions = definitions
@@ -119,7 +130,7 @@ export class FunctionSession {
     const isKnown = this.#known.has(name)
     const answer = this.#link.ask(
       { kind: 'call', session: this.#number, name, body: isKnown ? undefined : body, args },
-      functionKillMsMax + args.length / functionCharsPerMs,
+      this.#definitions.patienceMs + args.length / functionCharsPerMs,
     )
     this.#spentMs += machine.monotonicMs() - startMs
     if (answer === undefined || answer.kind === 'late') throw timeOver()

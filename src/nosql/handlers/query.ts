@@ -14,6 +14,7 @@ import { wishedIndex } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
 import type { SourceItem } from '../../query/program.ts'
+import type { StatementFunctions } from '../../query/statement.ts'
 import { demandsOf } from '../../sql/planning/demands.ts'
 import { featuresOf, isSplittable, readsItems, wholeQueryMark } from '../../sql/planning/features.ts'
 import { partitionKeyFilter } from '../../sql/planning/partition-key-filter.ts'
@@ -46,7 +47,7 @@ import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader, typ
 import { header, type NosqlResponse } from '../http/response.ts'
 import { ShortWork } from '../http/short-work.ts'
 import { WorkTime } from '../http/work-time.ts'
-import { type CallUserDefined, withFunctions } from '../scripts/query-functions.ts'
+import { callsElsewhere, findFunctions, withFunctions } from '../scripts/query-functions.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
 import { metricsHeaders } from './query-metrics.ts'
 
@@ -117,22 +118,31 @@ function checkOrder({ prepared, parameters }: QueryRequest, { definition }: Cont
 export function queryItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
   const query = parseQueryRequest(request, container)
   const view = viewOf(container)
-  const { prepared, parameters } = query
-  const { text, computed } = prepared
+  const { prepared } = query
   const demands = checkOrder(query, container)
   const { indexingPolicy } = container.definition as ContainerDefinition
   const range = targetOf(request, query, view)
   if (range === undefined) throw new CrossPartitionError(planFor(query, view))
   if (isWholeFeed(prepared)) return feedOfItems(request, container)
   const mayIndex = (path: IndexPath) => isPathIndexed(indexingPolicy, path)
-  return withFunctions(request.service, view, prepared, callUserDefined => {
-    const functions = callUserDefined === undefined ? {} : { callUserDefined }
-    const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000, ...functions })
-    // User-defined functions are called from this thread, so the query must run in it.
-    const statement =
-      callUserDefined === undefined ? () => ({ language: 'sql', text, parameters, computed }) as const : undefined
-    return answerPage(request, query, view, { range, demands, program, statement, mayIndex })
+  return andThen(findFunctions(request.service, view, prepared), functions => {
+    const programs = programsOf(query, functions)
+    return answerPage(request, query, view, { range, demands, ...programs, mayIndex })
   })
+}
+
+/** Functions of users are called where nobody else waits for them. */
+function programsOf(
+  { prepared, parameters }: QueryRequest,
+  functions: StatementFunctions | undefined,
+): Pick<ItemQuery, 'program' | 'statement' | 'mustTravel'> {
+  const { text, computed } = prepared
+  const options = { parameters, ...(functions !== undefined && { callUserDefined: callsElsewhere }) }
+  return {
+    program: moment => createProgram(prepared, { ...options, momentMs: moment * 1000 }),
+    statement: () => ({ language: 'sql', text, parameters, computed, functions }),
+    mustTravel: functions !== undefined,
+  }
 }
 
 async function answerPage(
@@ -272,31 +282,25 @@ function prepareDirectly(container: ContainerRecord, { text, parameters, partiti
   return { query, view, range: isWhole ? { ...range, pk: canonicalPartitionKey(named) } : range }
 }
 
-function itemQuery({ query, view, range }: Direct, callUserDefined: CallUserDefined | undefined): ItemQuery {
-  const { prepared, parameters } = query
-  const { text, computed } = prepared
+function itemQuery({ query, view, range }: Direct, functions: StatementFunctions | undefined): ItemQuery {
   const { indexingPolicy } = view.record.definition as ContainerDefinition
-  const functions = callUserDefined === undefined ? {} : { callUserDefined }
   return {
     range,
     demands: checkOrder(query, view.record),
-    program: moment => createProgram(prepared, { parameters, momentMs: moment * 1000, ...functions }),
-    statement:
-      callUserDefined === undefined ? () => ({ language: 'sql', text, parameters, computed }) as const : undefined,
+    ...programsOf(query, functions),
     mayIndex: path => isPathIndexed(indexingPolicy, path),
   }
 }
 
-export function queryDirectly(
+export async function queryDirectly(
   service: Service,
   container: ContainerRecord,
   query: DirectQuery,
   page: QueryPageRequest,
 ): Promise<QueryResult> {
   const direct = prepareDirectly(container, query)
-  return withFunctions(service, direct.view, direct.query.prepared, callUserDefined =>
-    service.engine.queryPage(container, itemQuery(direct, callUserDefined), page),
-  )
+  const functions = await findFunctions(service, direct.view, direct.query.prepared)
+  return service.engine.queryPage(container, itemQuery(direct, functions), page)
 }
 
 /** The plan that SDKs are given, and what an index does for the query. */
@@ -326,13 +330,16 @@ export async function withItemFilter<T>(
   }
   const moment = await service.engine.moment()
   return withFunctions(service, direct.view, direct.query.prepared, callUserDefined => {
-    const program = itemQuery(direct, callUserDefined).program(moment)
+    const functions = callUserDefined === undefined ? {} : { callUserDefined }
+    const program = createProgram(direct.query.prepared, { momentMs: moment * 1000, ...functions })
+    const work = new ShortWork()
     return use(item => {
       let isAccepted = false
-      program.accept(item, () => {
+      const accept = () => {
         isAccepted = true
         return true
-      })
+      }
+      work.do('The filter', () => program.accept(item, accept))
       return isAccepted
     })
   })

@@ -2,7 +2,10 @@
  * User-defined functions in queries: loads the functions that a query calls, and provides them for one page.
  */
 
-import { RequestError } from '../../base/error.ts'
+import { CapacityError, RequestError } from '../../base/error.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { StatementFunctions } from '../../query/statement.ts'
 import type { PreparedQuery } from '../../sql/prepare.ts'
 import { isExpression, visit } from '../../sql/syntax/walk.ts'
 import type { SqlValue } from '../../sql/values/value.ts'
@@ -29,24 +32,42 @@ export function functionsIn(prepared: PreparedQuery): ReadonlySet<string> {
   return found
 }
 
-/** Runs a page with the functions it calls, or with undefined if it calls none. */
+/** The functions that a query calls, as plain data; undefined if it calls none. */
+export function findFunctions(
+  { engine }: Service,
+  view: ContainerView,
+  prepared: PreparedQuery,
+): MaybePromise<StatementFunctions | undefined> {
+  const needed = functionsIn(prepared)
+  return needed.size === 0 ? undefined : load(engine, view, needed)
+}
+
+async function load(engine: Engine, view: ContainerView, needed: ReadonlySet<string>): Promise<StatementFunctions> {
+  const bodies = new Map<string, string>()
+  for (const name of needed) {
+    const found = await findScript(engine, view, 'udfs', name)
+    if (found === undefined) {
+      throw new RequestError('malformed', `'${name}' is not a recognized user-defined function name.`)
+    }
+    bodies.set(name, found.body)
+  }
+  return { bodies, epochMs: (await engine.moment()) * 1000 }
+}
+
+/** For a program that must not run in the thread of the requests, which would wait for the functions. */
+export const callsElsewhere: CallUserDefined = () => {
+  throw new CapacityError('unavailable', 'The indexes of the container keep changing. Please try again.', 0)
+}
+
+/** Runs a query of a script with the functions it calls. They are called from this thread. */
 export async function withFunctions<T>(
   service: Service,
   view: ContainerView,
   prepared: PreparedQuery,
   run: (callUserDefined: CallUserDefined | undefined) => Promise<T>,
 ): Promise<T> {
-  const needed = functionsIn(prepared)
-  if (needed.size === 0) return run(undefined)
-  const bodies = new Map<string, string>()
-  for (const name of needed) {
-    const found = await findScript(service.engine, view, 'udfs', name)
-    if (found === undefined) {
-      throw new RequestError('malformed', `'${name}' is not a recognized user-defined function name.`)
-    }
-    bodies.set(name, found.body)
-  }
-  const moment = await service.engine.moment()
-  using session = await service.functions.open({ bodies, epochMs: moment * 1000 })
+  const found = await findFunctions(service, view, prepared)
+  if (found === undefined) return run(undefined)
+  using session = await service.functions.open(found)
   return await run((name, values) => session.call(name, values as never) as SqlValue)
 }

@@ -77,7 +77,7 @@ const tails = new WeakMap<Socket, ServerResponse>()
 
 /**
  * Pipelined requests run one after the other, in their order. Other connections get a turn in between, and no
- * more is read while some wait.
+ * more is read while some wait. What waits when the client leaves is not done.
  */
 function inTurn({ socket }: IncomingMessage, res: ServerResponse, work: () => void): void {
   const before = tails.get(socket)
@@ -89,6 +89,8 @@ function inTurn({ socket }: IncomingMessage, res: ServerResponse, work: () => vo
   socket.pause()
   before.once('close', () => {
     machine.setImmediate(() => {
+      // When a client leaves, everything that waits gets its turn at once, and nobody reads an answer.
+      if (socket.destroyed) return
       if (tails.get(socket) === res) socket.resume()
       work()
     })

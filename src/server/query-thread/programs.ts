@@ -8,14 +8,16 @@ import type { Collector } from '../../query/collect-rows.ts'
 import type { HostedTask, StreamHost } from '../../query/hosted-stream.ts'
 import type { Program } from '../../query/program.ts'
 import type { QueryLanguage, QueryStatement } from '../../query/statement.ts'
+import type { FunctionSession } from '../../scripts/user-defined-functions.ts'
 import { PreparedQueries } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
+import type { RunOptions } from '../../sql/values/run-context.ts'
 import type { SqlValue } from '../../sql/values/value.ts'
 
 type StatementOf<Language extends QueryLanguage> = Extract<QueryStatement, { language: Language }>
 
 interface Prepare<Statement> {
-  program(statement: Statement, moment: EpochSeconds): Program
+  program(statement: Statement, moment: EpochSeconds, functions?: FunctionSession): Program
   /** For rows that cannot come before the last item was read. */
   collector?(statement: Statement): Collector
 }
@@ -26,19 +28,24 @@ const queries = new PreparedQueries()
 
 const languages: Languages = {
   sql: {
-    program: ({ text, parameters, computed }, moment) => {
-      const values = parameters as ReadonlyMap<string, SqlValue>
-      return createProgram(queries.prepare(text, computed), { parameters: values, momentMs: moment * 1000 })
+    program: ({ text, parameters, computed }, moment, functions) => {
+      const options: RunOptions = {
+        parameters: parameters as ReadonlyMap<string, SqlValue>,
+        momentMs: moment * 1000,
+        ...(functions && { callUserDefined: (name, values) => functions.call(name, values as never) as SqlValue }),
+      }
+      return createProgram(queries.prepare(text, computed), options)
     },
   },
-  mql: { program: prepareStatement, collector: prepareCollector },
+  mql: { program: statement => prepareStatement(statement), collector: prepareCollector },
 }
 
 export function programOf<Language extends QueryLanguage>(
   statement: StatementOf<Language>,
   moment: EpochSeconds,
+  functions?: FunctionSession,
 ): Program {
-  return languages[statement.language as Language].program(statement, moment)
+  return languages[statement.language as Language].program(statement, moment, functions)
 }
 
 /** Runs a pipeline for a cursor, as far as somebody wants its results. */

@@ -14,6 +14,7 @@ import { MongoError } from '../../mql/errors/mongo-error.ts'
 import type { HostedTask, StreamHost } from '../../query/hosted-stream.ts'
 import type { PackedRows } from '../../query/packed-rows.ts'
 import type { MadePage, RemotePageTask } from '../../query/page-task.ts'
+import { ScriptError } from '../../scripts/script-error.ts'
 import type { ContainerReader } from '../../store/reading.ts'
 
 export type Ask =
@@ -72,12 +73,17 @@ type PlainError =
   /** With MongoDB's code, if the language has given it one. */
   | { readonly kind: RequestErrorKind; readonly message: string; readonly code?: number }
   | { readonly kind: CapacityErrorKind; readonly message: string; readonly retryAfterMs: number }
+  /** Of a user-defined function. */
+  | { readonly kind: 'script'; readonly message: string; readonly number: number | undefined; readonly log: string }
   | { readonly kind: 'internal'; readonly message: string; readonly stack: string | undefined }
   | { readonly kind: 'too long here' }
 
 export function toPlainError(error: unknown): PlainError {
   if (error instanceof WorkTooLong) return { kind: 'too long here' }
   if (error instanceof MongoError) return { kind: error.kind, message: error.message, code: error.code }
+  if (error instanceof ScriptError) {
+    return { kind: 'script', message: error.message, number: error.number, log: error.log }
+  }
   if (error instanceof RequestError) return { kind: error.kind, message: error.message }
   if (error instanceof CapacityError) {
     return { kind: error.kind, message: error.message, retryAfterMs: error.retryAfterMs }
@@ -88,6 +94,7 @@ export function toPlainError(error: unknown): PlainError {
 
 export function fromPlainError(plain: PlainError): Error {
   if (plain.kind === 'too long here') return new WorkTooLong()
+  if (plain.kind === 'script') return new ScriptError(plain.message, plain.number, plain.log)
   if ('retryAfterMs' in plain) return new CapacityError(plain.kind, plain.message, plain.retryAfterMs)
   if (plain.kind !== 'internal') {
     if (plain.code !== undefined) return new MongoError(plain.code, plain.message, plain.kind)

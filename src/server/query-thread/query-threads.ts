@@ -20,6 +20,7 @@ import { type CollectedRows, unpackRows } from '../../query/packed-rows.ts'
 import type { MadePage, PageRunner, RemotePageTask, RemoteWork } from '../../query/page-task.ts'
 import { HeldPipelines } from './held-pipelines.ts'
 import { LongWork } from './long-work.ts'
+import { callsFunctions } from './page-functions.ts'
 import type { Ask, PackedPage, ThreadData } from './query-messages.ts'
 import { ThreadLost, type WorkConditions, WorkThread } from './work-thread.ts'
 
@@ -105,10 +106,12 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
   }
 
   async #do(ask: Ask, { reader, signal }: RemoteWork): Promise<unknown> {
-    try {
-      return await this.#inPages(ask, { reader, signal, holdMsMax })
-    } catch (error) {
-      if (!(error instanceof WorkTooLong)) throw error
+    if (!('task' in ask && 'at' in ask.task && callsFunctions(ask.task.statement))) {
+      try {
+        return await this.#inPages(ask, { reader, signal, holdMsMax })
+      } catch (error) {
+        if (!(error instanceof WorkTooLong)) throw error
+      }
     }
     try {
       return await this.#longWork.do(ask, { reader, signal })

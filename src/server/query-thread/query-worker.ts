@@ -19,6 +19,7 @@ import { collectRows } from '../../query/collect-rows.ts'
 import { buffersOfRows, type CollectedRows, packRows } from '../../query/packed-rows.ts'
 import { describeIndexes, type MadePage, makePage } from '../../query/page-task.ts'
 import type { ContainerReader } from '../../store/reading.ts'
+import { openFunctions } from './page-functions.ts'
 import { collectorOf, holdPipeline, programOf } from './programs.ts'
 import {
   type PackedPage,
@@ -73,9 +74,10 @@ async function withReader<T>(
 
 function page(number: number, ask: PageQuestion, watch: WorkWatch): Promise<MadePage | 'stale'> {
   const { task } = ask
-  return withReader(number, ask, reader => {
+  return withReader(number, ask, async reader => {
     watch.look(0)
-    return makePage(reader, programOf(task.statement, task.at.moment), task)
+    using functions = await openFunctions(task.statement)
+    return await makePage(reader, programOf(task.statement, task.at.moment, functions), task)
   })
 }
 

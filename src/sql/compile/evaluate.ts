@@ -24,6 +24,9 @@ import { binaryFunctions, unaryFunctions } from './operators.ts'
 import { type Evaluator, NameScope } from './scope.ts'
 import { consumeSubquery } from './subquery.ts'
 
+/** A user-defined function may take milliseconds, so the work is looked at before each call. */
+const stepsPerUserCall = 1000
+
 export function compileExpression(node: Expression, scope: NameScope): Evaluator {
   const key = scope.grouping?.keys.find(key => sameExpression(key.expression, node))
   if (key !== undefined) return frame => frame.values[key.slot]
@@ -253,11 +256,13 @@ function compileLikeNode({ not, operand, pattern, escapeCharacter }: Like, scope
 function compileCall(node: FunctionCall, scope: NameScope): Evaluator {
   if (node.isUserDefined) {
     const values = compileAll(node.arguments, scope)
-    return frame =>
-      frame.context.callUserDefined(
+    return frame => {
+      spend(stepsPerUserCall)
+      return frame.context.callUserDefined(
         node.name,
         values.map(value => value(frame)),
       )
+    }
   }
   const found = findFunction(node.name)
   if (found === undefined) {
