@@ -119,7 +119,7 @@ export function ClockBar() {
                 <button
                   type="button"
                   class="btn"
-                  aria-label={`Advance the clock by ${name}`}
+                  aria-label={`${label}: advance the clock by ${name}`}
                   disabled={isSending}
                   onFocus={() => setHovered(by)}
                   onBlur={() => setHovered(undefined)}

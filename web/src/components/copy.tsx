@@ -33,7 +33,9 @@ export function CopyButton({ text, what, class: name = 'btn txt sm', children }:
     <button
       type="button"
       class={name}
-      aria-label={`Copy ${what}`}
+      // Where the text itself is shown, the button is called by it.
+      aria-label={children ? undefined : `Copy ${what}`}
+      title={children ? `Copy ${what}` : undefined}
       onClick={async () => {
         if (!(await copyText(text, what))) return
         setCopied(true)

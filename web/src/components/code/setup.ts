@@ -130,6 +130,23 @@ export interface EditorOptions {
   onChange?: (text: string) => void
 }
 
+/** What closes itself: over a selection, it is put around it. */
+const opening = /^[([{'"]$/
+
+/**
+ * Text typed over a selection. The browser would give the text a style of its own, which the content security
+ * policy refuses with an error; CodeMirror would then read the text back.
+ */
+function typeOver(event: InputEvent, view: EditorView): boolean {
+  const { state } = view
+  const { from, to } = state.selection.main
+  const isText = event.inputType === 'insertText' && event.data !== null && !event.isComposing
+  if (!isText || state.readOnly || from === to || opening.test(event.data)) return false
+  event.preventDefault()
+  view.dispatch(state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true })
+  return true
+}
+
 function readOnly(isReadOnly: boolean): Extension {
   return [EditorState.readOnly.of(isReadOnly), EditorView.editable.of(true)]
 }
@@ -165,6 +182,7 @@ export function createEditor({
         syntaxHighlighting(colours),
         look,
         EditorView.contentAttributes.of({ 'aria-label': label }),
+        EditorView.domEventHandlers({ beforeinput: typeOver }),
         keymap.of([
           ...closeBracketsKeymap,
           ...completionKeymap,

@@ -4,6 +4,7 @@ import type { Container, WholeItem } from '../../api/shapes.ts'
 import { zone } from '../../app/zone.ts'
 import { CodeLine } from '../../components/code-view.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { Refusal } from '../../components/refusal.tsx'
 import { itemNowMs } from '../../live/clock.ts'
 import { counted, fullTime } from '../../live/time-text.ts'
 import { ownTtl } from './item-text.ts'
@@ -15,6 +16,8 @@ interface ConflictViewProps {
   theirs: WholeItem
   container: Container
   isSaving: boolean
+  /** Why the last attempt to save was refused. */
+  error: unknown
   onKeepTheirs: () => void
   onSaveMine: () => void
   onMerge: (text: string) => void
@@ -76,6 +79,7 @@ export function ConflictView({
   theirs,
   container,
   isSaving,
+  error,
   onKeepTheirs,
   onSaveMine,
   onMerge,
@@ -97,6 +101,11 @@ export function ConflictView({
           </span>
         </div>
       </div>
+      {error !== undefined && (
+        <div class="pane-note">
+          <Refusal error={error} />
+        </div>
+      )}
       <div class="diff">
         <div>
           <h3>

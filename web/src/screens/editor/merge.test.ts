@@ -31,6 +31,19 @@ test('where both changed the same, the merge takes mine, and says that it is a c
   assert.equal(JSON.parse(merge.merged!).locale, 'it-CH')
 })
 
+test('what they added beside a line that I changed is kept', () => {
+  const from = '{\n  "id": "a",\n  "n": 1,\n  "m": 1\n}'
+  const theirs = '{\n  "id": "a",\n  "new": true,\n  "n": 1,\n  "m": 1\n}'
+  const merge = mergeTexts(from, theirs, from.replace('"n": 1', '"n": 2'))
+  assert.equal(merge.merged, theirs.replace('"n": 1', '"n": 2'))
+  assert.deepEqual([merge.conflicts, merge.onlyTheirs, merge.onlyMine], [0, 1, 1])
+})
+
+test('where one side would lose elements of the other, no merge is offered', () => {
+  const list = (...elements: number[]) => text({ list: elements })
+  assert.equal(mergeTexts(list(1, 2), list(1, 5, 6, 7), list(1, 9)).merged, undefined)
+})
+
 test('digits that no number holds survive a merge', () => {
   const from = '{\n  "big": 12345678901234567890,\n  "a": 1\n}'
   const merge = mergeTexts(from, from.replace('"a": 1', '"a": 2'), from.replace('{\n', '{\n  "mine": 1.10,\n'))

@@ -23,7 +23,7 @@ export interface Merge {
   conflicts: number
   onlyTheirs: number
   onlyMine: number
-  /** Theirs, with my changes; where both changed the same, mine. Undefined if that is no JSON. */
+  /** Theirs, with my changes; where both changed the same, mine. Undefined if that would lose something of theirs. */
   merged: string | undefined
   /** The names of what I changed: `qty`, `ttl`. */
   myNames: string[]
@@ -84,6 +84,68 @@ function markOf({ base, theirs, mine }: Block): LineMark {
   return isEqual(base, theirs.lines) ? 'mine' : 'both'
 }
 
+/** The name of a property that stands on one line, with its indentation: those of one object are told apart by it. */
+function nameOf(line: string): string | undefined {
+  return /^\s*"(?:[^"\\]|\\.)*":(?=.*[^[{\s]\s*$)/.exec(line)?.[0]
+}
+
+/** The lines by their names; undefined if one has none, or two have the same. */
+function byName(lines: readonly string[]): Map<string, number> | undefined {
+  const names = lines.map(nameOf)
+  const found = new Map(names.map((name, index) => [name ?? '', index]))
+  return names.includes(undefined) || found.size < lines.length ? undefined : found
+}
+
+/**
+ * A place that both changed, as one place for each property: somebody who added a line beside a changed one
+ * changed something else. Undefined if the lines are not all properties, or stand in different orders.
+ */
+function refine({ base, theirs, mine }: Block): Block[] | undefined {
+  const names = { base: byName(base), theirs: byName(theirs.lines), mine: byName(mine.lines) }
+  if (!names.base || !names.theirs || !names.mine) return undefined
+  const { base: inBase, theirs: inTheirs, mine: inMine } = names
+  const common = [...inTheirs.keys()].filter(name => inMine.has(name))
+  if (
+    !isEqual(
+      common,
+      [...inMine.keys()].filter(name => inTheirs.has(name)),
+    )
+  )
+    return undefined
+  // What only one side has stands before the next property that both have, theirs first.
+  const order: string[] = []
+  let atTheirs = 0
+  let atMine = 0
+  const their = [...inTheirs.keys()]
+  const my = [...inMine.keys()]
+  for (const name of [...common, undefined]) {
+    while (atTheirs < their.length && their[atTheirs] !== name) order.push(their[atTheirs++]!)
+    while (atMine < my.length && my[atMine] !== name) order.push(my[atMine++]!)
+    if (name !== undefined) order.push(name)
+    atTheirs++
+    atMine++
+  }
+  let theirFrom = theirs.from
+  let myFrom = mine.from
+  return [...new Set(order)].map((name): Block => {
+    const pick = (lines: readonly string[], at: number | undefined) => (at === undefined ? [] : [lines[at]!])
+    const block: Block = {
+      base: pick(base, inBase.get(name)),
+      theirs: { from: theirFrom, lines: pick(theirs.lines, inTheirs.get(name)) },
+      mine: { from: myFrom, lines: pick(mine.lines, inMine.get(name)) },
+    }
+    theirFrom += block.theirs.lines.length
+    myFrom += block.mine.lines.length
+    return block
+  })
+}
+
+/** One side can be taken without losing what the other one added beside it. */
+function isSettled({ base, theirs, mine }: Block): boolean {
+  const isOneLine = theirs.lines.length <= 1 && mine.lines.length <= 1
+  return isOneLine || (base.length === theirs.lines.length && base.length === mine.lines.length)
+}
+
 /** Side by side; the shorter side gets gaps. */
 function rowsOf(
   block: Block,
@@ -129,11 +191,14 @@ function isObject(text: string): boolean {
 export function mergeTexts(base: string, theirs: string, mine: string): Merge {
   const texts = { base: base.split('\n'), theirs: theirs.split('\n'), mine: mine.split('\n') }
   const blocks = blocksOf(texts.base.map(withoutComma), texts.theirs.map(withoutComma), texts.mine.map(withoutComma))
-  const marked = blocks.map(({ block, isSame }) => ({ block, mark: isSame ? ('same' as const) : markOf(block) }))
+  const marked = blocks
+    .flatMap(({ block, isSame }) => (isSame || markOf(block) !== 'both' ? [block] : (refine(block) ?? [block])))
+    .map(block => ({ block, mark: markOf(block) }))
   const lines = marked.flatMap(({ block, mark }) =>
     mark === 'mine' || mark === 'both' ? block.mine.lines : block.theirs.lines,
   )
   const merged = withCommas(lines)
+  const canMerge = marked.every(({ block, mark }) => mark !== 'both' || isSettled(block)) && isObject(merged)
   const count = (wanted: LineMark) => marked.filter(({ mark }) => mark === wanted).length
   const names = marked
     .filter(({ mark }) => mark === 'mine' || mark === 'both')
@@ -144,7 +209,7 @@ export function mergeTexts(base: string, theirs: string, mine: string): Merge {
     conflicts: count('both'),
     onlyTheirs: count('theirs'),
     onlyMine: count('mine'),
-    merged: isObject(merged) ? merged : undefined,
+    merged: canMerge ? merged : undefined,
     myNames: [...new Set(names)],
   }
 }

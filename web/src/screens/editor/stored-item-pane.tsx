@@ -194,6 +194,7 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
           theirs={theirs}
           container={container}
           isSaving={isSaving}
+          error={error}
           onKeepTheirs={() => {
             setTheirs(undefined)
             take(theirs)
