@@ -38,6 +38,9 @@ export function refuseDensifyMemory(): MongoError {
   )
 }
 
+/** What documents and groups take in the heap, in bytes of BSON. */
+const heldFactor = 1.5
+
 export class Memory implements Disposable {
   readonly #refusal: () => MongoError
   /** Of the cursor or command that runs the pipeline. */
@@ -52,13 +55,13 @@ export class Memory implements Disposable {
   add(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes > aggregationMemoryBytesMax) throw this.#refusal()
-    if (bytes > 0) this.#lease?.add(bytes)
-    else this.#lease?.release(-bytes)
+    if (bytes > 0) this.#lease?.add(heldFactor * bytes)
+    else this.#lease?.release(heldFactor * -bytes)
   }
 
   /** The stage has given all its documents. */
   [Symbol.dispose](): void {
-    this.#lease?.release(this.#bytes)
+    this.#lease?.release(heldFactor * this.#bytes)
     this.#bytes = 0
   }
 }
