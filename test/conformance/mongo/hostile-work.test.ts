@@ -166,6 +166,20 @@ for (const [name, server] of Object.entries({ 'in memory': memory, 'on disk': di
       })
     }
 
+    test('the pipeline of a change stream: others are answered meanwhile, and killOp ends it', async () => {
+      const filter = JSON.parse(JSON.stringify(never).replaceAll('"$_id"', '"$fullDocument._id"'))
+      const stream = aggregate({ $changeStream: {} }, { $match: { $expr: filter } })
+      const { cursor } = await db.command({ ...stream, aggregate: 'watched' })
+      await db.collection('watched').insertOne({ _id: 1 as never })
+      const comment = `${name} change stream`
+      const failed = failure(db.command({ getMore: cursor.id, collection: 'watched', comment }))
+      const { opid } = await until(() => running(server, comment), 'it began')
+      for (let read = 0; read < 10; read++) assert.ok(await others.findOne({ _id: 5 as never }))
+      assert.ok(await running(server, comment), 'it goes on while others are answered')
+      await admin(server).command({ killOp: 1, op: opid })
+      assert.equal((await failed).code, 11601)
+    })
+
     test('when all of it was ended, the threads have time for others, and nothing was written', async () => {
       const { cursor } = await db.command(aggregate({ $set: { n: { $size: '$a' } } }, { $project: { n: 1 } }))
       assert.deepEqual(cursor.firstBatch, [{ _id: 1, n: 1000 }])
