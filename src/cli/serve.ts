@@ -6,12 +6,13 @@ import type { Logger } from '../base/log.ts'
 import { type FlagValues, isOn, parseConfig } from '../server/config.ts'
 import { createLog } from '../server/log.ts'
 import { type RunningServer, startServer } from '../server/start.ts'
+import { telemetrySettings } from '../server/telemetry/settings.ts'
 import { version } from '../server/version.ts'
 
 export async function serve(values: FlagValues): Promise<void> {
   const config = parseConfig(values)
   const log = createLog(config.logLevel)
-  const server = await startServer(config, log, { holdsProcess: true })
+  const server = await startServer(config, log, { holdsProcess: true, telemetry: telemetrySettings(process.env) })
   const { endpoint } = server
 
   // If stdout is closed, the server must go on.

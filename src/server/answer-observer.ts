@@ -1,12 +1,19 @@
-/** Who is told of answered requests: the counters always, and the log at level debug. */
+/** Who is told of answered requests: the counters always, the log at level debug, traces if they are kept. */
 
 import type { RequestCounters } from '../admin/metrics/request-counters.ts'
 import type { Answered, OnAnswer } from '../base/answered.ts'
 import type { Logger } from '../base/log.ts'
 import type { Config } from './config.ts'
 
-export function answerObserver(counters: RequestCounters, { logLevel }: Config, log: Logger): OnAnswer {
+export interface Observers {
+  readonly counters: RequestCounters
+  readonly log: Logger
+  readonly trace: OnAnswer | undefined
+}
+
+export function answerObserver({ logLevel }: Config, { counters, log, trace }: Observers): OnAnswer {
   const observers: OnAnswer[] = [answered => counters.count(answered)]
+  if (trace !== undefined) observers.push(trace)
   if (logLevel === 'debug' || logLevel === 'trace') observers.push(answered => logRequest(log, answered))
   const [only, ...others] = observers
   if (others.length === 0) return only!

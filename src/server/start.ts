@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { withContract } from '../adapters/contract.ts'
 import type { PostgresOptions } from '../adapters/postgres/open.ts'
 import { openSqlite, type SqliteOptions } from '../adapters/sqlite/open.ts'
+import { collectMetrics, type MetricsContext } from '../admin/metrics/metrics-text.ts'
 import { RequestCounters } from '../admin/metrics/request-counters.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { AccountKeys } from '../base/account-keys.ts'
@@ -46,6 +47,7 @@ import { listenMongo } from './mongo-listener.ts'
 import { queryRows } from './query-rows.ts'
 import { QueryThreads } from './query-thread/query-threads.ts'
 import { enableSharedReading } from './sockets/shared-read-probe.ts'
+import type { TelemetrySettings } from './telemetry/settings.ts'
 import { certificateSource, readCertificate } from './tls/certificate.ts'
 import { version } from './version.ts'
 
@@ -72,11 +74,14 @@ export async function startServer(
   {
     holdsProcess,
     timeSource = machine,
+    telemetry,
   }: {
     /** Whether the open port keeps the process alive. That of the library must not. */
     readonly holdsProcess: boolean
     /** Where a system clock reads the time. Tests give their own. */
     readonly timeSource?: TimeSource
+    /** Where traces and metrics are sent. */
+    readonly telemetry?: TelemetrySettings | undefined
   },
 ): Promise<RunningServer> {
   const startedMs = machine.monotonicMs()
@@ -161,7 +166,17 @@ export async function startServer(
     log.info({ file: tls.certificate }, 'new connections get the certificate as it is now')
   }
   const counters = new RequestCounters()
-  const onAnswer = answerObserver(counters, config, log)
+  const metrics: MetricsContext = {
+    engine,
+    counters,
+    memory,
+    version,
+    storeName: storeName(config),
+    mongoState: () => openedMongo?.state,
+    storeConnections: () => countConnections?.(),
+  }
+  const exporter = telemetry === undefined ? undefined : await startExporter(telemetry, metrics, log)
+  const onAnswer = answerObserver(config, { counters, log, trace: exporter?.observe })
   const nosql = nosqlServer({
     engine,
     keys,
@@ -179,21 +194,15 @@ export async function startServer(
   }
   const imports = importSide({ engine, strict, mongo: () => loadMongo() })
   const admin = adminHandler({
-    memory,
-    engine,
+    ...metrics,
     mongoSettings,
     documentKey: async (...named) =>
       (await import('../mongo/collections/document-from-text.ts')).namedDocumentKey(...named),
     clock,
-    counters,
     log,
-    version,
     keys,
     hostNames,
     reloadKeys,
-    storeName: storeName(config),
-    mongoState: () => openedMongo?.state,
-    storeConnections: () => countConnections?.(),
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
     imports,
@@ -253,6 +262,7 @@ export async function startServer(
     await explorer.close()
     await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
     await nosql[Symbol.asyncDispose]()
+    await exporter?.[Symbol.asyncDispose]()
     await queries[Symbol.asyncDispose]()
     await engine[Symbol.asyncDispose]()
   }
@@ -296,6 +306,12 @@ export async function startServer(
 
 async function hasCollections({ catalog }: Engine): Promise<boolean> {
   return (await catalog.everyContainer()).some(({ encoding }) => encoding === 'bson')
+}
+
+/** Its code is loaded only where telemetry is wanted. */
+async function startExporter(settings: TelemetrySettings, metrics: MetricsContext, log: Logger) {
+  const { TelemetryExporter } = await import('./telemetry/exporter.ts')
+  return new TelemetryExporter(settings, () => collectMetrics(metrics), log)
 }
 
 function entraSettings({ entraFile }: Config): EntraSettings | undefined {

@@ -30,8 +30,12 @@ export interface MongoState {
 }
 
 export async function metricsText(context: MetricsContext): Promise<string> {
+  return (await collectMetrics(context)).map(printMetric).join('')
+}
+
+export async function collectMetrics(context: MetricsContext): Promise<readonly (Metric | HistogramMetric)[]> {
   const stored = await storeMetrics(context.engine)
-  const metrics = [
+  return [
     buildInfo(context),
     {
       name: 'mayfly_store_up',
@@ -45,7 +49,6 @@ export async function metricsText(context: MetricsContext): Promise<string> {
     ...connectionMetrics(context),
     ...processMetrics(),
   ]
-  return metrics.map(printMetric).join('')
 }
 
 function buildInfo({ version, storeName }: MetricsContext): Metric {
