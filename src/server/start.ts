@@ -311,7 +311,7 @@ async function hasCollections({ catalog }: Engine): Promise<boolean> {
 /** Its code is loaded only where telemetry is wanted. */
 async function startExporter(settings: TelemetrySettings, metrics: MetricsContext, log: Logger) {
   const { TelemetryExporter } = await import('./telemetry/exporter.ts')
-  return new TelemetryExporter(settings, () => collectMetrics(metrics), log)
+  return new TelemetryExporter(settings, { version, collect: () => collectMetrics(metrics), log })
 }
 
 function entraSettings({ entraFile }: Config): EntraSettings | undefined {

@@ -1,4 +1,4 @@
-/** Traces and metrics arrive at a collector of OpenTelemetry, over a real socket; a collector may also be away. */
+/** Traces and metrics arrive at a collector of OpenTelemetry, over a real socket; it may also be away. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -40,7 +40,7 @@ const flags = ['--memory', '--port', '0', '--json']
 const attribute = (span: Body, name: string) =>
   span.attributes.find(({ key }: Body) => key === name)?.value.stringValue as string | undefined
 
-test('Requests of both protocols become spans, those with a traceparent within its trace; metrics come too', async () => {
+test('Requests become spans, those with a traceparent within its trace; metrics come too', async () => {
   await using collector = await startCollector()
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -102,7 +102,7 @@ test('A collector that refuses or is away is logged once, and requests go on', a
   }
 })
 
-test('Without an endpoint nothing is sent; variables that cannot be followed are refused, without their values', async () => {
+test('Without an endpoint nothing is sent; wrong variables are refused, without their values', async () => {
   assert.equal(telemetrySettings({}), undefined)
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/' }
   assert.equal(telemetrySettings({ ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }), undefined)

@@ -9,11 +9,10 @@ import type { HistogramMetric, Metric } from '../../admin/metrics/metric.ts'
 import type { Answered } from '../../base/answered.ts'
 import { machine } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { version } from '../version.ts'
 import { otlpMetric } from './metric-points.ts'
 import { attributes } from './otlp-values.ts'
 import type { TelemetrySettings } from './settings.ts'
-import { type Span, spanOf } from './spans.ts'
+import { spanOf, type TraceSpan } from './spans.ts'
 
 /** The defaults of OpenTelemetry's batches. */
 const spansHeldMax = 2048
@@ -23,19 +22,26 @@ const spansDelayMs = 5000
 /** A collector that takes longer is away. */
 const sendMsMax = 10_000
 
+export interface TelemetrySources {
+  readonly version: string
+  readonly collect: () => Promise<readonly (Metric | HistogramMetric)[]>
+  readonly log: Logger
+}
+
 export class TelemetryExporter implements AsyncDisposable {
   readonly #settings: TelemetrySettings
   readonly #collect: () => Promise<readonly (Metric | HistogramMetric)[]>
   readonly #log: Logger
-  readonly #scope = { name: 'mayfly', version }
+  readonly #scope: { readonly name: string; readonly version: string }
   readonly #startMs = machine.epochMs()
   readonly #timers: NodeJS.Timeout[] = []
-  #spans: Span[] = []
+  #spans: TraceSpan[] = []
   #sending: Promise<void> = Promise.resolve()
   #hasFailed = false
 
-  constructor(settings: TelemetrySettings, collect: () => Promise<readonly (Metric | HistogramMetric)[]>, log: Logger) {
+  constructor(settings: TelemetrySettings, { version, collect, log }: TelemetrySources) {
     this.#settings = settings
+    this.#scope = { name: 'mayfly', version }
     this.#collect = collect
     this.#log = log
     const every = (ms: number, work: () => Promise<void>) => {
@@ -83,7 +89,9 @@ export class TelemetryExporter implements AsyncDisposable {
   }
 
   get #resource() {
-    return { resource: { attributes: attributes({ ...this.#settings.resource, 'service.version': version }) } }
+    return {
+      resource: { attributes: attributes({ ...this.#settings.resource, 'service.version': this.#scope.version }) },
+    }
   }
 
   async #send(url: string, body: object): Promise<void> {

@@ -5,7 +5,7 @@ import type { Answered } from '../../base/answered.ts'
 import { attributes, nanoseconds } from './otlp-values.ts'
 import type { Sampling } from './settings.ts'
 
-export interface Span {
+export interface TraceSpan {
   readonly traceId: string
   readonly [name: string]: unknown
 }
@@ -17,7 +17,7 @@ const kindServer = 2
 const statusError = 2
 
 /** Undefined if the trace is not kept. */
-export function spanOf(answered: Answered, endMs: number, { followsParent, ratio }: Sampling): Span | undefined {
+export function spanOf(answered: Answered, endMs: number, { followsParent, ratio }: Sampling): TraceSpan | undefined {
   const { protocol, operation, status, chargeRu, ms, target, activityId } = answered
   const [, parentTrace, parentSpan, flags] = traceParent.exec(answered.traceParent ?? '') ?? []
   const traceId = parentTrace ?? randomBytes(16).toString('hex')

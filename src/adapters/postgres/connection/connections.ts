@@ -70,7 +70,8 @@ export class Connections implements AsyncDisposable {
   readonly #pool: Pool
   readonly #readers: (Promise<Client> | undefined)[] = new Array(postgresReadersMax).fill(undefined)
   readonly #onCondition: OnCondition
-  #isAway = false
+  /** Whoever opens the store is told by an error. */
+  #condition: 'unknown' | 'up' | 'away' = 'unknown'
   #turn = 0
   #isClosed = false
 
@@ -221,16 +222,16 @@ export class Connections implements AsyncDisposable {
   }
 
   #isGone(error: unknown): void {
-    if (this.#isAway || this.#isClosed) return
-    this.#isAway = true
+    if (this.#condition !== 'up' || this.#isClosed) return
+    this.#condition = 'away'
     const reason = codeOf(error) || (error as Error).message
     this.#onCondition('away', `PostgreSQL does not answer (${reason}); requests fail until it is back`)
   }
 
   #isBack(): void {
-    if (!this.#isAway) return
-    this.#isAway = false
-    this.#onCondition('back', 'PostgreSQL answers again')
+    if (this.#condition === 'up') return
+    if (this.#condition === 'away') this.#onCondition('back', 'PostgreSQL answers again')
+    this.#condition = 'up'
   }
 }
 
