@@ -19,6 +19,7 @@ import { itemsWord, itemWord, keyText, placeWord, throughputText, ttlText } from
 export function ContainerHead({ route, container }: { route: ContainerRoute; container: Container }) {
   const { database } = route
   const { id, api, living } = container
+  const files = { database, container: id }
   const details = containerDetails.value
   const here = details?.id === id ? details : undefined
   // The size is about right and costs a look at the store: once for each visit is enough.
@@ -31,6 +32,9 @@ export function ContainerHead({ route, container }: { route: ContainerRoute; con
       () => {},
     )
   }, [database, id])
+  const importFile = async () => (await import('../screens/import/import-dialog.tsx')).openImport({ name: files, api })
+  const exportItems = async () =>
+    (await import('../screens/import/export-dialog.tsx')).openExport({ name: files, container })
   const newItem = () => goToScreen('items', { item: 'new' })
   return (
     <div class="chead">
@@ -56,6 +60,10 @@ export function ContainerHead({ route, container }: { route: ContainerRoute; con
         <span class="grow" />
         {mayWrite.value && (
           <>
+            <button type="button" class="btn hide-m" onClick={importFile}>
+              <Icon name="import" />
+              Import
+            </button>
             <button type="button" class="btn hide-m" onClick={newItem}>
               <Icon name="add" />
               New {itemWord(api)}
@@ -66,6 +74,9 @@ export function ContainerHead({ route, container }: { route: ContainerRoute; con
             <Menu
               label={`More actions for ${id}`}
               entries={[
+                { label: 'Import a file…', run: () => void importFile() },
+                { label: 'Export…', run: () => void exportItems() },
+                'line',
                 {
                   label: `Delete ${placeWord(api)}…`,
                   isDanger: true,

@@ -3,6 +3,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { databases, findContainer } from '../live/store.ts'
+import { DropZone } from '../screens/import/drop-zone.tsx'
 import { ContainerHead } from './container-head.tsx'
 import { useKeys } from './keyboard.ts'
 import { NotFound } from './not-found.tsx'
@@ -57,6 +58,7 @@ export function ContainerPage({ route }: { route: ContainerRoute }) {
   return (
     <section class="screen on" aria-label={`${route.container}, ${route.screen}`}>
       <ContainerHead route={route} container={container} />
+      <DropZone name={route} container={container} />
       {error !== undefined && (
         <p class="pad danger">The page did not load this screen. Reload the page to get the present version.</p>
       )}
