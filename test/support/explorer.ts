@@ -120,6 +120,14 @@ export async function openPageOf(browser: Browser, endpoint: string, options: Pa
   }
 }
 
+/** Writes a text into a code editor as a person does, in the place of what is there. */
+export async function writeCode(page: Page, label: string, text: string): Promise<void> {
+  await page.locator(`.cm-content[aria-label="${label}"]`).click()
+  await page.keyboard.press('ControlOrMeta+A')
+  await page.keyboard.press('Delete')
+  await page.keyboard.insertText(text)
+}
+
 /** What a person would look at first, for the log of a run that nobody watched. */
 async function describeFailure({ page, problems }: OpenPage, context: TestContext): Promise<void> {
   context.diagnostic(`at ${page.url()}`)

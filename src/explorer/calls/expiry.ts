@@ -1,6 +1,6 @@
 /** When items die and died: the forecast, what lies behind, a preview of another default; and the clock. */
 
-import { type ManualClock, toEpochSeconds } from '../../base/clock.ts'
+import { type ManualClock, machine, toEpochSeconds } from '../../base/clock.ts'
 import { parseDuration } from '../../base/duration.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
@@ -83,7 +83,13 @@ export async function showClock({ engine, clock }: ExplorerService): Promise<Api
 async function clockState(engine: ExplorerService['engine'], clock: ExplorerService['clock']) {
   const { moment, sure, doubt } = await engine.time()
   const doubted = doubt && { kind: doubt.kind, since: doubt.since, sure, aheadSeconds: moment - sure }
-  return { now: moment, nowMs: clock.nowMs(), mode: clock.mode, ...(doubted && { doubt: doubted }) }
+  return {
+    now: moment,
+    nowMs: clock.nowMs(),
+    machineMs: machine.epochMs(),
+    mode: clock.mode,
+    ...(doubted && { doubt: doubted }),
+  }
 }
 
 export async function moveClock(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {

@@ -31,6 +31,11 @@ export async function showFeed(service: ExplorerService, call: ApiCall): Promise
         ? await engine.changesSince(container, toEpochSeconds(since))
         : '0'
   const found = await readFeed(engine, container, { mode, after, itemsMax })
+  // Entries have left the log, and only its end has a position that is certainly in it.
+  if (token === null && found.isForgotten) {
+    const end = await engine.logNow(container)
+    return { json: { changes: [], next: signToken(secret, scope, end), isEnd: true, isForgotten: true } }
+  }
   // The log has no index by time: older entries are passed over here.
   const changes = token === null ? found.changes.filter(each => (each as { ts: number }).ts >= since) : found.changes
   const { position, isEnd, isForgotten } = found

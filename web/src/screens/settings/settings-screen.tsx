@@ -6,6 +6,7 @@ import type { MongoSettings, NosqlSettings, Settings } from '../../api/container
 import type { ScreenProps } from '../../app/screens.ts'
 import { Refusal } from '../../components/refusal.tsx'
 import { useRefresh } from '../../live/refresh.ts'
+import { reloadTree } from '../../live/store.ts'
 import { useWatch } from '../../live/use-watch.ts'
 import { Definition, IndexingPolicy } from './definition-part.tsx'
 import { FrameContext, type PartName } from './frame.tsx'
@@ -50,6 +51,11 @@ export function SettingsScreen({ route, container }: ScreenProps) {
     { gapMs: 1000, events: ['catalog'] },
     [database, route.container],
   )
+  const take = (next: Settings) => {
+    setSettings(next)
+    // The header and the tree show some of it.
+    void reloadTree().catch(() => {})
+  }
   const parts = container.api === 'mongo' ? mongoParts : nosqlParts
   const part = parts.find(({ id }) => id === route.params.part)?.id ?? 'ttl'
   return (
@@ -58,23 +64,9 @@ export function SettingsScreen({ route, container }: ScreenProps) {
       {settings === undefined ? (
         <div class="settings-form" aria-busy="true" />
       ) : settings.api === 'mongo' ? (
-        <MongoPart
-          key={part}
-          part={part}
-          name={name}
-          container={container}
-          settings={settings}
-          onSettings={setSettings}
-        />
+        <MongoPart key={part} part={part} name={name} container={container} settings={settings} onSettings={take} />
       ) : (
-        <NosqlPart
-          key={part}
-          part={part}
-          name={name}
-          container={container}
-          settings={settings}
-          onSettings={setSettings}
-        />
+        <NosqlPart key={part} part={part} name={name} container={container} settings={settings} onSettings={take} />
       )}
     </FrameContext.Provider>
   )
