@@ -110,12 +110,11 @@ explorer.test(
     await page.getByText('700 RU/s').first().waitFor()
 
     await open(at('indexing'))
-    const editor = page.getByRole('textbox', { name: 'Indexing policy' })
     await writeCode(page, 'Indexing policy', '{"indexingMode": "sometimes"}')
     await page.getByRole('button', { name: 'Save' }).click()
     await page
       .getByRole('alert')
-      .getByText(/sometimes/)
+      .getByText(/must be one of 'consistent'/)
       .waitFor()
     await writeCode(page, 'Indexing policy', '{"indexingMode": ')
     await page.getByText(/This is not JSON/).waitFor()

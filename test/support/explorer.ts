@@ -38,6 +38,9 @@ export interface Explorer extends TestServer {
   openPage(options?: PageOptions): Promise<OpenPage>
 }
 
+/** A page that hangs must not hold up all tests. */
+const testMsMax = 60_000
+
 const launched = await launchBrowser()
 after(() => launched.browser?.close())
 
@@ -54,7 +57,7 @@ export async function startExplorer(options: MayflyOptions = {}): Promise<Explor
         test(`NOT RUN, no Chromium (${launched.reason}): ${name}`, { skip: true }, () => {})
         return
       }
-      test(name, async context => {
+      test(name, { timeout: testMsMax }, async context => {
         const opened = await openPage(pageOptions)
         try {
           await run(opened, context)

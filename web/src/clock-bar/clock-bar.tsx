@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { isAborted, messageOf } from '../api/client.ts'
 import { getClock, getImpact, moveClock } from '../api/container-calls.ts'
 import type { Impact } from '../api/container-shapes.ts'
+import type { Died } from '../api/shapes.ts'
 import { useCommands } from '../app/commands.ts'
 import { useKeys } from '../app/keyboard.ts'
 import { Icon } from '../components/icon.tsx'
@@ -24,6 +25,14 @@ const typingMs = 250
 /** The machine's time goes on while this one stands. */
 const aheadMs = 10_000
 
+/** Where this page has moved the clock to. */
+let ownStep = 0
+
+function tellStep(seconds: number, died: Died): void {
+  const text = perContainer(died)
+  showToast({ title: advancedText(seconds, died), ...(text && { text: `${text}.` }) })
+}
+
 /** Whoever moved the clock: everybody is told who died by it. */
 function useStepToasts(): void {
   const seen = useRef(lastStep.peek())
@@ -32,8 +41,8 @@ function useStepToasts(): void {
       lastStep.subscribe(step => {
         if (!step || step === seen.current) return
         seen.current = step
-        const text = perContainer(step.died)
-        showToast({ title: advancedText(step.to - step.from, step.died), ...(text && { text: `${text}.` }) })
+        // Who moves it here is told by the answer, which was counted before anybody could be removed.
+        if (step.to !== ownStep) tellStep(step.to - step.from, step.died)
       }),
     [],
   )
@@ -69,8 +78,11 @@ export function ClockBar() {
     if (isSending) return undefined
     setSending(true)
     setHovered(undefined)
+    const from = Math.floor(itemNowMs() / 1000)
     try {
-      await moveClock(body)
+      const { now, died } = await moveClock(body)
+      ownStep = now
+      tellStep(now - from, died)
       return undefined
     } catch (error) {
       return messageOf(error)

@@ -28,7 +28,7 @@ function ExportDialog({ name, container, onClose }: Target & { onClose: () => vo
   const [format, setFormat] = useState<(typeof formats)[number]['value']>('jsonl')
   const [query, setQuery] = useState('')
   const isMongo = container.api === 'mongo'
-  const file = `${name.container}.${format}`
+  const file = `${name.database}-${name.container}.${format}`
   const address = exportAddress(name, { format, [isMongo ? 'filter' : 'query']: query.trim() })
   return (
     <Dialog
