@@ -59,15 +59,15 @@ explorer.test(
   { failures: [412] },
   async ({ page, open }) => {
     const { container, create, at } = await newSessions()
-    await create('cart', { qty: 1, note: 'first' })
+    await create('cart', { qty: 1, size: 2, colour: 'red', note: 'first' })
     await open(at)
     await page.locator('.gr .c-id', { hasText: 'cart' }).click()
     const label = 'cart, JSON'
     await page.locator(`.cm-content[aria-label="${label}"]`).waitFor()
     await page.getByText(/^Alive\. Dies at/).waitFor()
 
-    await writeCode(page, label, '{\n  "id": "cart",\n  "pk": "p",\n  "qty": 1,\n  "note": "mine"\n}')
-    await container.item('cart', 'p').replace({ id: 'cart', pk: 'p', qty: 5, note: 'first' })
+    await writeCode(page, label, '{\n  "id": "cart",\n  "pk": "p",\n  "qty": 1,\n  "size": 2,\n  "colour": "red",\n  "note": "mine"\n}')
+    await container.item('cart', 'p').replace({ id: 'cart', pk: 'p', qty: 5, size: 2, colour: 'red', note: 'first' })
     await page.keyboard.press('ControlOrMeta+s')
     await page.getByText(/Someone else saved this item at .*, after you opened it\./).waitFor()
     await page.getByText('Nothing of yours was written.').waitFor()
