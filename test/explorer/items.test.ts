@@ -66,7 +66,11 @@ explorer.test(
     await page.locator(`.cm-content[aria-label="${label}"]`).waitFor()
     await page.getByText(/^Alive\. Dies at/).waitFor()
 
-    await writeCode(page, label, '{\n  "id": "cart",\n  "pk": "p",\n  "qty": 1,\n  "size": 2,\n  "colour": "red",\n  "note": "mine"\n}')
+    await writeCode(
+      page,
+      label,
+      '{\n  "id": "cart",\n  "pk": "p",\n  "qty": 1,\n  "size": 2,\n  "colour": "red",\n  "note": "mine"\n}',
+    )
     await container.item('cart', 'p').replace({ id: 'cart', pk: 'p', qty: 5, size: 2, colour: 'red', note: 'first' })
     await page.keyboard.press('ControlOrMeta+s')
     await page.getByText(/Someone else saved this item at .*, after you opened it\./).waitFor()
