@@ -107,11 +107,6 @@ explorer.test('everything is reached by keyboard alone', {}, async ({ page, open
   await open(at)
   await page.locator('.gr .c-id', { hasText: 'a2' }).waitFor()
   const press = (key: string) => page.keyboard.press(key)
-  await press('j')
-  await press('j')
-  await press('Enter')
-  await page.locator('.cm-content').waitFor()
-  await press('Escape')
   for (const [letter, screen] of Object.entries({
     q: 'query',
     s: 'settings',

@@ -5,7 +5,6 @@ import type { ComponentChildren, JSX } from 'preact'
 export function Stats({ children }: { children: ComponentChildren }): JSX.Element {
   return (
     // On narrow windows it scrolls, and what scrolls must be reachable by the keyboard.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
     <dl class="stats" tabIndex={0}>
       {children}
     </dl>

@@ -19,6 +19,7 @@ export function CodeField({ text, language, label, isReadOnly = false, onChange,
   const root = useRef<HTMLDivElement>(null)
   const handle = useRef<EditorHandle | undefined>(undefined)
   const [mark, setMark] = useState<typeof import('./languages.ts').markRefusal>()
+  const typed = useRef([text])
   const now = useRef({ text, onChange, isReadOnly })
   now.current = { text, onChange, isReadOnly }
   useEffect(() => {
@@ -31,7 +32,10 @@ export function CodeField({ text, language, label, isReadOnly = false, onChange,
         label,
         isReadOnly: now.current.isReadOnly,
         extensions: [languages.languageOf(language)],
-        onChange: next => now.current.onChange(next),
+        onChange: next => {
+          typed.current.push(next)
+          now.current.onChange(next)
+        },
       })
       setMark(() => languages.markRefusal)
     })
@@ -41,7 +45,12 @@ export function CodeField({ text, language, label, isReadOnly = false, onChange,
       handle.current = undefined
     }
   }, [language, label])
-  useEffect(() => handle.current?.setText(text), [text])
+  useEffect(() => {
+    // What was typed here comes back late, when more of it has been typed already.
+    const at = typed.current.lastIndexOf(text)
+    if (at === -1) handle.current?.setText(text)
+    typed.current = at === -1 ? [text] : typed.current.slice(at)
+  }, [text])
   useEffect(() => handle.current?.setReadOnly(isReadOnly), [isReadOnly, mark])
   useEffect(() => {
     if (refusal && mark && handle.current) mark(handle.current.view, refusal.message, refusal.line, refusal.column)
