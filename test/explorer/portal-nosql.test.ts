@@ -115,6 +115,7 @@ explorer.test(
     await page
       .getByRole('alert')
       .getByText(/must be one of 'consistent'/)
+      .last()
       .waitFor()
     await writeCode(page, 'Indexing policy', '{"indexingMode": ')
     await page.getByText(/This is not JSON/).waitFor()
