@@ -108,7 +108,6 @@ explorer.test('everything is reached by keyboard alone', {}, async ({ page, open
   await page.locator('.gr .c-id', { hasText: 'a2' }).waitFor()
   const press = (key: string) => page.keyboard.press(key)
   for (const [letter, screen] of Object.entries({
-    q: 'query',
     s: 'settings',
     e: 'expiry',
     l: 'load',
