@@ -1,4 +1,4 @@
-/** Items that live and die before somebody's eyes: with the manual clock, in the editor, and by keyboard only. */
+/** Items that live and die before somebody’s eyes: by the manual clock, in the editor, by keyboard. */
 
 import assert from 'node:assert/strict'
 import { startExplorer, writeCode } from '../support/explorer.ts'

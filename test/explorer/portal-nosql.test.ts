@@ -1,4 +1,4 @@
-/** What the documents tell people to do in the portal, step by step: choose a container, Settings, Time to Live. */
+/** What the documents tell people to do in the portal: choose a container, Settings, Time to Live. */
 
 import assert from 'node:assert/strict'
 import { startExplorer, writeCode } from '../support/explorer.ts'

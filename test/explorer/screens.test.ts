@@ -1,4 +1,4 @@
-/** Every screen, dark and light, wide and narrow: no error, nothing grave for axe, nothing wider than the window. */
+/** Every screen, dark and light, wide and narrow: no error, nothing grave, nothing too wide. */
 
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
