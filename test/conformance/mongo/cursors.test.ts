@@ -189,11 +189,14 @@ test('A getMore whose cursor is killed meanwhile fails with CursorKilled', async
   const fetching = failure(
     collection.db.command({ getMore: cursor.id, collection: 'items', maxTimeMS: 60_000 }, { promoteLongs: false }),
   )
-  let killed: unknown[] = []
-  while (killed.length === 0) {
-    const answer = await collection.db.command({ killCursors: 'items', cursors: [cursor.id] })
-    killed = answer.cursorsKilled
+  const isFetching = async () => {
+    const { inprog } = await client.db('admin').command({ currentOp: 1 })
+    return inprog.some(({ command }: Document) => 'getMore' in command)
   }
+  // Before that, the cursor would be killed while nobody uses it, and the getMore would not find it.
+  while (!(await isFetching()));
+  const { cursorsKilled } = await collection.db.command({ killCursors: 'items', cursors: [cursor.id] })
+  assert.equal(cursorsKilled.length, 1)
   // A killed stream notices it at the next change at the latest.
   await collection.insertOne({})
   const { code, codeName } = await fetching
