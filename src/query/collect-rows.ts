@@ -44,10 +44,10 @@ const pieceBytes = MiB
 const pieceRowsMax = 1000
 
 /**
- * Most bytes of rows that are held. A stage holds at most 100 MiB of documents, but some stages make more of
- * them: windows may show each document many times.
+ * Most bytes of rows that are held: half of a connection's share of the default memory budget. A stage holds
+ * at most 100 MiB of documents, but some stages make more of them: windows may show each document many times.
  */
-const collectedBytesMax = 128 * MiB
+const collectedBytesMax = 64 * MiB
 
 export async function collectRows(
   reader: ContainerReader,
