@@ -154,7 +154,7 @@ writeFileSync(
             defaultTtl: 600,
             items: [
               { id: 'a', pk: 'p' },
-              { id: 'b', pk: 'q', ttl: 5 },
+              { id: 'b', pk: 'q', ttl: 500 },
             ],
           },
           { id: 'people', api: 'mongo', items: [{ _id: { $oid: '6917a0c2e4b0a1b2c3d4e5f6' }, name: 'Ada' }] },
