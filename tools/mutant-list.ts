@@ -20,6 +20,9 @@ const keys = ['test/cli/keys.test.ts']
 const hosts = ['test/conformance/nosql/host-names.test.ts']
 const requests = ['test/conformance/nosql/bad-requests.test.ts', 'test/conformance/nosql/permissions.test.ts']
 const tokens = ['src/nosql/access/resource-token.test.ts', 'test/conformance/nosql/permissions.test.ts']
+const turns = ['test/contract/sqlite-turns.test.ts', 'test/contract/sqlite.test.ts']
+const entra = ['test/conformance/nosql/entra.test.ts']
+const explorer = ['test/explorer/access.test.ts', 'test/attacks/http-table.test.ts']
 const mongoLogin = ['test/conformance/mongo/login.test.ts', 'test/conformance/mongo/users.test.ts']
 
 const inFile = (file: string, tests: readonly string[], list: readonly (readonly [string, string, string])[]) =>
@@ -88,11 +91,7 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...inFile('src/base/clock.ts', clock, [
-    [
-      'this.#lastMs = Math.max(highWaterMark * 1000, source.epochMs())',
-      'this.#lastMs = source.epochMs()',
-      'after a restart the clock goes back',
-    ],
+    ['this.#lastMs = Math.max(mark * 1000, wallMs)', 'this.#lastMs = wallMs', 'after a restart the clock goes back'],
     ['if (epochSeconds < this.#now)', 'if (epochSeconds < 0)', 'the manual clock goes back'],
   ]),
   ...inFile('src/adapters/verdict.ts', sqliteContract, [
@@ -122,7 +121,11 @@ export const mutants: readonly Mutant[] = [
     'src/adapters/sqlite/turns.ts',
     ['test/contract/sqlite.test.ts', 'test/simulation/moments.test.ts', 'test/simulation/failed-commit.test.ts'],
     [
-      ['if (now > this.#highWaterMark) this.#storeHighWaterMark(now)', '', 'a second is shown before it is stored'],
+      [
+        'if (now !== this.#mark && this.#disk?.refusal === undefined) this.#storeTime(now)',
+        '',
+        'a second is shown before it is stored',
+      ],
       ['if (isFatal(cause)) this.#fail(cause)', '', 'the store goes on after a failed fsync'],
       [
         'for (const { reject } of group) reject(error)',
@@ -134,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   ...inFile(
     'src/adapters/sqlite/errors.ts',
     ['test/simulation/failed-commit.test.ts', 'test/contract/sqlite.test.ts'],
-    [['primary === code.ioerr ||', '', 'an input or output error is not fatal']],
+    [['primaryCode(error) === code.ioerr &&', 'false &&', 'an input or output error is not fatal']],
   ),
   ...inFile('src/nosql/access/authorize.ts', requests, [
     ['if (key !== undefined) return key', 'return key ?? this.#keys.all[0]!', 'every signature is accepted'],
@@ -195,8 +198,65 @@ export const mutants: readonly Mutant[] = [
       ],
     ],
   ),
-  ...inFile('src/mongo/access/authorize.ts', mongoLogin, [
-    ['|| !rights.allowsAll(needed)', '', 'roles are not asked'],
-    ['|| found.userId !== user.userId', '', 'a new user of an old name inherits its connections'],
+  ...inFile('src/mongo/access/authorize.ts', mongoLogin, [['|| !rights.allowsAll(needed)', '', 'roles are not asked']]),
+  ...inFile('src/mongo/access/users.ts', mongoLogin, [
+    [
+      'found?.userId === named.userId ? found : undefined',
+      'found',
+      'a new user of an old name inherits its connections',
+    ],
+  ]),
+  ...inFile('src/adapters/sqlite/turns.ts', turns, [
+    ['if (count > 0 && steps > groupWritesMax) break', '', 'a commit takes any number of small writes'],
+    ['(steps > groupWritesMax || bytes > commitBytesMax)', 'false', 'a commit takes all large writes'],
+    ['|| this.#bytesWritten > commitBytesMax) break', ') break', 'what a commit has written does not end it'],
+    ['this.#putBack(group.slice(results.length))', '', 'writes that had no room are forgotten'],
+    ['const isLarge = bytes > smallBytesMax ||', 'const isLarge = bytes < 0 ||', 'large writes go before small ones'],
+  ]),
+  ...inFile('src/nosql/access/entra-tokens.ts', entra, [
+    [
+      "if (!verify('sha256', signed, given, Buffer.from(signature, 'base64url'))) throw",
+      "if (signature === '') throw",
+      'the signature is not checked',
+    ],
+    ['if (alg !== key.algorithm) throw', 'if (alg === undefined) throw', 'the token chooses its algorithm'],
+    ['!issuers.has(iss)', "iss === ''", 'every issuer is trusted'],
+    ['&& audiences.has(each)', '', 'tokens for other services are accepted'],
+    ['exp + skewSeconds <= now', 'exp + skewSeconds <= 0', 'tokens never expire'],
+    ['nbf - skewSeconds <= now', 'nbf > 0', 'tokens are valid before their time'],
+    ['      checkTimes(known.claims)\n', '', 'a token that was accepted before never expires'],
+    ['    this.#remembered.clear()\n  }', '  }', 'a role that was taken away is still given'],
+    ["found.includes('contributor') ?", 'found.length > 0 ?', 'everybody is a contributor'],
+    ['isWellKnown: key.text === wellKnownKey', 'isWellKnown: false', 'DNS rebinding with the token of the emulator'],
+  ]),
+  ...inFile('src/nosql/access/entra-role.ts', entra, [
+    ["if (role === 'contributor') return", 'if (role !== undefined) return', 'a reader writes'],
+    ['if (isRead && (action !== undefined ||', 'if (isRead || (action !== undefined ||', 'every read is allowed'],
+    ["|| path[4] === 'pkranges'", '|| path.length > 4', 'a token reads scripts'],
+    ['isOne && path.length <= 4', 'path.length <= 4', 'a token lists databases'],
+  ]),
+  ...inFile(
+    'src/base/memory-account.ts',
+    ['src/base/memory-account.test.ts'],
+    [
+      ['this.#heldBytes + bytes > this.#bytesMax', 'bytes > this.#bytesMax', 'a connection passes its share'],
+      ['if (all <= this.bytesMax * (1 - lastPart)) return true', 'return true', 'the whole is passed'],
+      ['all <= this.bytesMax && heldBytes', 'heldBytes', 'many who hold little pass the whole'],
+      ['    this.#take(0)\n    this.#bytes = 0', '    this.#bytes = 0', 'a lease that ends gives nothing back'],
+      ['Atomics.store(this.#cells, cell, 0)', '', 'what a thread that died held is lost'],
+      ['if (this.heldBytes >= this.bytesMax) throw this.full()', '', 'new work never waits'],
+    ],
+  ),
+  ...inFile('src/explorer/access/guard.ts', explorer, [
+    [
+      'keys.isWellKnown && isLoopback(req.socket.remoteAddress)',
+      'isLoopback(req.socket.remoteAddress)',
+      'loopback needs no login',
+    ],
+    ['if (keys.isWellKnown) hostNames.check(host, origin)', 'if (keys.isWellKnown) return', 'DNS rebinding'],
+    ['else checkOrigin(host, origin)', '', 'pages of others use a session'],
+    ['if (headers[ownHeader] !== undefined) return', 'return', 'pages of others write'],
+    ['if (!caller.mayRead) throw', 'if (caller.mayRead && false) throw', 'nobody has to log in'],
+    ['session?.isReadOnly === false', 'session !== undefined', 'a read-only key writes'],
   ]),
 ]

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import { RequestError } from '../base/error.ts'
 import { MiB } from '../base/limits.ts'
+import type { MemoryAccount, MemoryLease } from '../base/memory-account.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type ImportEdge, ImportWriter } from '../engine/import-writer.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
@@ -34,6 +35,7 @@ export interface NewImportContainer {
 interface ImportContext {
   readonly engine: Engine
   readonly imports: ImportSide
+  readonly memory: MemoryAccount
 }
 
 /**
@@ -41,7 +43,7 @@ interface ImportContext {
  * `?create=nosql|mongo` creates it; with rows it stores them.
  */
 export async function answerImport(
-  { engine, imports }: ImportContext,
+  { engine, imports, memory }: ImportContext,
   [database, container]: readonly string[],
   query: URLSearchParams,
   req: IncomingMessage,
@@ -50,7 +52,8 @@ export async function answerImport(
   if (database === undefined || container === undefined) {
     throw new RequestError('malformed', 'Name the database and the container: POST /_mayfly/import/{db}/{container}.')
   }
-  const body = await readBody(req)
+  using lease = memory.shareOf(req.socket).hold('bodies')
+  const body = await readBody(req, lease)
   const create = oneOf(query, 'create', ['nosql', 'mongo', 'no'] as const, 'no')
   if (create !== 'no' && (await engine.catalog.findContainer(database, container)) === undefined) {
     const partitionKey = query.get('partitionKey') ?? undefined
@@ -69,7 +72,7 @@ export async function answerImport(
   const gone = new AbortController()
   req.once('close', () => gone.abort())
   const writer = new ImportWriter(engine, await imports.edgeOf(found, keepTtl), { mode, job, signal: gone.signal })
-  return writer.put(decodeRows(body), from)
+  return await writer.put(decodeRows(body), from)
 }
 
 function shown({ encoding, partitionKey, policy, rid, number }: ContainerRecord): object {
@@ -101,14 +104,28 @@ function oneOf<T extends string>(query: URLSearchParams, name: string, values: r
   throw new RequestError('malformed', `"${name}" is ${values.join(', ')}, not '${given}'.`)
 }
 
-/** A body that is too large is read to its end and dropped, so that its connection stays usable. */
-async function readBody(req: IncomingMessage): Promise<Buffer> {
+const tooLarge = () => new RequestError('too_large', 'The rows are too large for one call.')
+
+/**
+ * A body that grows too large, or for which there is no room, is read to its end and dropped, so that its
+ * connection stays usable.
+ */
+async function readBody(req: IncomingMessage, lease: MemoryLease): Promise<Buffer> {
+  lease.share.account.checkRoom()
+  if (Number(req.headers['content-length'] ?? 0) > importBodyBytesMax) throw tooLarge()
   const chunks: Buffer[] = []
   let bytes = 0
+  let refusal: Error | undefined
   for await (const chunk of req) {
     bytes += chunk.length
-    if (bytes <= importBodyBytesMax) chunks.push(chunk)
+    refusal ??= bytes > importBodyBytesMax ? tooLarge() : lease.tryAdd(chunk.length)
+    if (refusal === undefined) {
+      chunks.push(chunk)
+    } else {
+      chunks.length = 0
+      lease.set(0)
+    }
   }
-  if (bytes > importBodyBytesMax) throw new RequestError('too_large', 'The rows are too large for one call.')
+  if (refusal !== undefined) throw refusal
   return Buffer.concat(chunks)
 }

@@ -323,6 +323,179 @@ const queries: readonly Attack[] = [
   ['a user-defined function that is not there', query('SELECT udf.none() FROM c'), 400, 'no such function'],
 ]
 
+/** A token of Entra ID, or of the emulator, whose signature is the account key. */
+function entraRequest(header: object, claims: object, end: string, parts: Parts = {}): Buffer {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const authorization = `type=aad&ver=1.0&sig=${encode(header)}.${encode(claims)}.${end}`
+  return request({ authorization, ...parts })
+}
+
+const emulator = { alg: 'RS256', kid: 'CosmosEmulatorPrimaryMaster' }
+const keyAsSignature = (text: string) => Buffer.from(text).toString('base64url')
+const inAnHour = { exp: Math.floor(Date.now() / 1000) + 3600 }
+const expired = { exp: Math.floor(Date.now() / 1000) - 3600 }
+
+const entraTokens: readonly Attack[] = [
+  ['the token of the emulator', entraRequest(emulator, inAnHour, keyAsSignature(key)), 200, 'it is worth the key'],
+  ['one with another key', entraRequest(emulator, inAnHour, keyAsSignature(otherKey)), 401, 'not the account key'],
+  ['one without signature', entraRequest(emulator, inAnHour, ''), 401, 'not the account key'],
+  ['one with half of the key', entraRequest(emulator, inAnHour, keyAsSignature(key.slice(0, 40))), 401, 'not the key'],
+  ['one that has expired', entraRequest(emulator, expired, keyAsSignature(key)), 401, 'replayed'],
+  ['one that never expires', entraRequest(emulator, {}, keyAsSignature(key)), 401, 'every token has an end'],
+  ['one that ends at a text', entraRequest(emulator, { exp: 'never' }, keyAsSignature(key)), 401, 'a time is a number'],
+  [
+    'one from a foreign Host',
+    entraRequest(emulator, inAnHour, keyAsSignature(key), { host: 'evil.example' }),
+    403,
+    'DNS rebinding with the well-known key',
+  ],
+  [
+    'one that creates a database',
+    entraRequest(emulator, inAnHour, keyAsSignature(key), { method: 'POST', path: '/dbs', body: '{"id":"x"}' }),
+    403,
+    'tokens are for data',
+  ],
+  ['algorithm none', entraRequest({ alg: 'none', kid: 'one' }, inAnHour, ''), 401, 'no key was configured'],
+  [
+    'a key that it brings itself',
+    entraRequest({ alg: 'HS256', jwk: {} }, inAnHour, 'AAAA'),
+    401,
+    'keys are configured',
+  ],
+  ['the prototype as key', entraRequest({ alg: 'RS256', kid: '__proto__' }, inAnHour, 'AAAA'), 401, 'no such key'],
+  [
+    'a header of 10,000 lists',
+    request({
+      authorization: `type=aad&ver=1.0&sig=${Buffer.from('['.repeat(10_000)).toString('base64url')}.e30.AAAA`,
+    }),
+    401,
+    'not a JSON Web Token',
+  ],
+  ['a thousand dots', request({ authorization: `type=aad&ver=1.0&sig=${'.'.repeat(1000)}` }), 401, 'three parts'],
+]
+
+/** A call of the explorer or the admin API, not signed: on loopback the well-known key needs no proof. */
+function page(method: string, path: string, parts: Parts = {}): Buffer {
+  return request({ method, path, authorization: undefined, date: '', ...parts })
+}
+
+const ownHeader = 'x-mayfly-explorer: 1'
+const json = 'content-type: application/json'
+const bytes = 'content-type: application/octet-stream'
+const [, , database, , collection] = pathOf(container).split('/')
+const upload = `/_explorer/api/databases/${database}/containers/${collection}/import`
+const rows = `/_mayfly/import/${database}/${collection}`
+const row = '{"id":"two","pk":"a"}'
+const evil = 'origin: https://evil.example'
+
+const explorerCalls: readonly Attack[] = [
+  [
+    'a login with a wrong key',
+    page('POST', '/_explorer/api/login', { lines: [ownHeader, json], body: '{"key":"x"}' }),
+    401,
+    'not a key',
+  ],
+  [
+    'a login with a list as key',
+    page('POST', '/_explorer/api/login', { lines: [ownHeader, json], body: '{"key":["x"]}' }),
+    400,
+    'a key is a text',
+  ],
+  ['a login by GET', page('GET', '/_explorer/api/login?key=x'), 405, 'keys do not belong into addresses'],
+  [
+    'a login from a foreign Origin',
+    page('POST', '/_explorer/api/login', { lines: [ownHeader, json, evil], body: JSON.stringify({ key }) }),
+    403,
+    'a page elsewhere',
+  ],
+  [
+    'a login that a form sends',
+    page('POST', '/_explorer/api/login', { lines: [json], body: JSON.stringify({ key }) }),
+    403,
+    'a form cannot send our header',
+  ],
+  [
+    'a login of 10 MB',
+    page('POST', '/_explorer/api/login', { lines: [ownHeader, json], length: '10000000' }),
+    413,
+    'a key is short',
+  ],
+  [
+    'the explorer from a foreign Host',
+    page('GET', '/_explorer/api/tree', { host: 'evil.example' }),
+    403,
+    'DNS rebinding',
+  ],
+  ['its page from a foreign Host', page('GET', '/_explorer/', { host: 'evil.example' }), 403, 'DNS rebinding'],
+  ['its files by a detour', page('GET', '/_explorer/assets/%2e%2e/%2e%2e/package.json'), 200, 'it is the page again'],
+  [
+    'an import from a foreign Origin',
+    page('POST', upload, { lines: [ownHeader, bytes, evil], body: row }),
+    403,
+    'a page elsewhere',
+  ],
+  [
+    'an import that a form sends',
+    page('POST', upload, { lines: [bytes], body: row }),
+    403,
+    'a form cannot send our header',
+  ],
+  [
+    'an import of a form',
+    page('POST', upload, { lines: [ownHeader, 'content-type: text/plain'], body: row }),
+    400,
+    'not a file',
+  ],
+  [
+    'an import of an unknown format',
+    page('POST', `${upload}?format=exe`, { lines: [ownHeader, bytes], body: row }),
+    400,
+    'there is no such format',
+  ],
+  [
+    'an import that skips -1 rows',
+    page('POST', `${upload}?skip=-1`, { lines: [ownHeader, bytes], body: row }),
+    400,
+    'a number of rows',
+  ],
+  [
+    'an import into nothing',
+    page('POST', `/_explorer/api/databases/${database}/containers/none/import`, {
+      lines: [ownHeader, bytes],
+      body: row,
+    }),
+    404,
+    'no such container',
+  ],
+  [
+    'rows for the admin API from a foreign Origin',
+    page('POST', rows, { lines: [evil], body: row }),
+    403,
+    'a page elsewhere',
+  ],
+  [
+    'rows for the admin API from a foreign Host',
+    page('POST', rows, { host: 'evil.example', body: row }),
+    403,
+    'DNS rebinding',
+  ],
+  ['rows for the admin API by GET', page('GET', rows), 405, 'rows are sent with POST'],
+  ['rows that are not framed', page('POST', rows, { body: row }), 400, 'not rows of an import'],
+  [
+    'rows whose length is a lie',
+    page('POST', rows, { body: Buffer.from([255, 255, 255, 255, 1]) }),
+    400,
+    'an overflow',
+  ],
+  ['rows of 1 GB', page('POST', rows, { length: '1000000000' }), 413, 'refused before a byte of it is taken'],
+  [
+    'rows for a container that is not there',
+    page('POST', `/_mayfly/import/${database}/none`),
+    404,
+    'no such container',
+  ],
+]
+
 async function answerTo(bytes: Buffer): Promise<number | 'closed'> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -340,7 +513,16 @@ async function answerTo(bytes: Buffer): Promise<number | 'closed'> {
 
 const before = await container.item('one', 'a').read()
 
-for (const [group, attacks] of Object.entries({ framing, authorization, paths, bodies, headers, queries })) {
+for (const [group, attacks] of Object.entries({
+  framing,
+  authorization,
+  paths,
+  bodies,
+  headers,
+  queries,
+  entraTokens,
+  explorerCalls,
+})) {
   for (const [name, bytes, answer, reason] of attacks) {
     test(`${group}: ${name} (${reason})`, async t => {
       // The rest of a refused body is read for a moment.

@@ -74,6 +74,16 @@ test('transactions count by their steps', async () => {
   assert.deepEqual(await commitsOf(writes), [0, 0, 1, 1])
 })
 
+test('a commit has a limit of writes, also of small ones', async () => {
+  const { store, container } = await open()
+  const writes = Array.from({ length: 2 * groupWritesMax + 1 }, (_, at) =>
+    store.write(container, put('create', keyOf(`${at}`), {})),
+  )
+  const commits = await commitsOf(writes)
+  const full = [0, 1].flatMap(commit => Array<number>(groupWritesMax).fill(commit))
+  assert.deepEqual(commits, [...full, 2])
+})
+
 test('a write that is refused in a cut group takes nothing with it', async () => {
   const { store, container } = await open()
   const create = (id: string, text: string) => store.write(container, put('create', keyOf(id), { content: { text } }))
