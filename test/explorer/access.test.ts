@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { AccountKeys } from '../../src/base/account-keys.ts'
 import { KeyAttempts } from '../../src/explorer/access/attempts.ts'
+import { callerOf } from '../../src/explorer/access/guard.ts'
 import { LoginSessions } from '../../src/explorer/access/sessions.ts'
 import { PageFiles } from '../../src/explorer/files/page-files.ts'
 import { mayfly } from '../../src/index.ts'
@@ -46,6 +47,8 @@ test('with a key of one’s own a login is needed, and the key never goes to the
   const asked = apiClient(closed.endpoint, { cookie: cookie.split(';')[0]! })
   assert.equal((await asked('GET', 'api/tree')).status, 200)
   assert.equal((await asked('POST', 'api/databases', { body: { id: 'd' } })).status, 201)
+  const elsewhere = { headers: { origin: 'http://evil.example' } }
+  assert.equal((await asked('GET', 'api/tree', elsewhere)).status, 403, 'a page of others has the cookie')
   assert.equal((await asked('POST', 'api/logout')).status, 204)
   assert.equal((await asked('GET', 'api/tree')).status, 401)
 })
@@ -99,6 +102,17 @@ test('a session ends by age, by idleness and with its key; a read-only one may n
   const token = sessions.begin(keys.all[0]!)
   const reader = sessions.begin(keys.all[1]!)
   assert.equal(sessions.find(reader)?.isReadOnly, true)
+  const visitor = (cookie: string) => {
+    const headers = { cookie: `mayfly_session=${cookie}` }
+    const hostNames = undefined as never
+    return callerOf({ headers, socket: { remoteAddress: '127.0.0.1' } } as never, { keys, sessions, hostNames })
+  }
+  for (const [cookie, mayWrite] of [
+    [token, true],
+    [reader, false],
+  ] as const) {
+    assert.deepEqual([visitor(cookie).mayRead, visitor(cookie).mayWrite], [true, mayWrite])
+  }
   assert.equal(sessions.find('other'), undefined)
   for (let hour = 1; hour <= 12; hour++) {
     nowMs = hour * 3600_000
