@@ -311,6 +311,17 @@ explorer.test('by keyboard alone: rows, item, edit, save, back', {}, async ({ pa
   assert.equal(await isFocused(page, '.cm-editor *'), false)
 })
 
+explorer.test('J goes into the list from anywhere, and Enter opens the row', {}, async ({ page, open }) => {
+  const { path } = await withItems([{ id: 'one', ttl: 60 }])
+  await open(path)
+  await row(page, 'one').waitFor()
+  assert.equal(await isFocused(page, '.gr[data-key]'), false)
+  await page.keyboard.press('j')
+  await page.locator('.gr[data-key]:focus').waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'one' }).waitFor()
+})
+
 explorer.test('usable at 390 px: list, item, and back', { width: 390, height: 844 }, async opened => {
   const { path } = await withItems([{ id: 'one', ttl: 60 }])
   const { page } = opened

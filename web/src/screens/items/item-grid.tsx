@@ -3,6 +3,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Container, ListedItem } from '../../api/shapes.ts'
+import { useKeys } from '../../app/keyboard.ts'
 import { clockMode, eachSecond, jumps } from '../../live/clock.ts'
 import type { Column } from './columns.ts'
 import { trackSizes } from './columns.ts'
@@ -179,6 +180,11 @@ export function ItemGrid(props: ItemGridProps) {
   const inDocument = rows.slice(Math.max(0, shown.first - startIndex), Math.max(0, shown.end - startIndex))
   const firstIndex = Math.max(startIndex, shown.first)
   const focusable = focusKey && rows.some(({ key }) => key === focusKey) ? focusKey : inDocument[0]?.key
+  // From anywhere on the screen into the grid. Inside of it `moveInGrid` has these keys.
+  const enter = () => {
+    if (focusable !== undefined) focusRow(focusable)
+  }
+  useKeys({ j: enter, k: enter })
 
   return (
     <div

@@ -41,16 +41,6 @@ export function LoadScreen({ route, container }: ScreenProps) {
   return <Load key={`${database}/${id}`} name={{ database, container: id }} route={route} api={container.api} />
 }
 
-/** The load of the whole server. */
-export function ServerLoadScreen({ params }: { params: Readonly<Record<string, string>> }) {
-  return (
-    <div class="load">
-      <h1 class="load-title">Load of the whole server</h1>
-      <Load name={undefined} params={params} api="nosql" />
-    </div>
-  )
-}
-
 interface LoadProps {
   name: ContainerName | undefined
   route?: ContainerRoute
