@@ -1,9 +1,10 @@
 /** mayfly serve: starts a server, prints where it listens, and stops it cleanly. */
 
+import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { wellKnownKey } from '../base/account-keys.ts'
 import type { Logger } from '../base/log.ts'
-import { type FlagValues, isOn, parseConfig } from '../server/config.ts'
+import { type Config, type FlagValues, isOn, parseConfig } from '../server/config.ts'
 import { createLog } from '../server/log.ts'
 import { type RunningServer, startServer } from '../server/start.ts'
 import { telemetrySettings } from '../server/telemetry/settings.ts'
@@ -31,10 +32,10 @@ export async function serve(values: FlagValues): Promise<void> {
   const hasFiles = [config.keyFile, config.tls, config.entraFile].some(file => file !== undefined)
   process.on('SIGHUP', hasFiles ? () => reloadFiles(server, log) : stop)
   if (isOn(values.json, '--json')) {
-    const ready = { ready: true, endpoint, mongoUri: shownMongoUri(server), explorer: null }
+    const ready = { ready: true, endpoint, mongoUri: shownMongoUri(server), explorer: explorerOf(server) }
     process.stdout.write(`${JSON.stringify(ready)}\n`)
   } else {
-    process.stdout.write(banner(server, config.directory))
+    process.stdout.write(banner(server, placeOf(config)))
   }
   await stopOnFailure(server)
 }
@@ -45,6 +46,10 @@ async function reloadFiles(server: RunningServer, log: Logger): Promise<void> {
   } catch (error) {
     log.error({ error }, 'a file with keys, a certificate or settings cannot be used; what it held stays as it is')
   }
+}
+
+function explorerOf({ endpoint }: RunningServer): string {
+  return `${endpoint}/_explorer/`
 }
 
 /** Output ends up in logs, so it never has a key of the user's own. */
@@ -62,7 +67,14 @@ async function stopOnFailure(server: RunningServer): Promise<never> {
   process.exit(1)
 }
 
-function banner(server: RunningServer, directory: string | undefined): string {
+/** Where the data is, without the password of the URL. */
+export function placeOf({ directory, storeUrl }: Pick<Config, 'directory' | 'storeUrl'>): string {
+  if (storeUrl === undefined) return directory === undefined ? 'in memory' : resolve(directory)
+  const { hostname, port, pathname } = URL.parse(storeUrl) ?? {}
+  return `PostgreSQL, ${hostname || 'localhost'}:${port || 5432}${pathname ?? ''}`
+}
+
+function banner(server: RunningServer, place: string): string {
   const { endpoint, mongoUri, key } = server
   const name = (text: string) => styleText('gray', text.padEnd(10))
   const shownKey = key === wellKnownKey ? key : '(your own)'
@@ -72,8 +84,9 @@ function banner(server: RunningServer, directory: string | undefined): string {
     '',
     `  ${name('Cosmos')}${endpoint}   (http and https)`,
     `  ${name('Mongo')}${mongoUri === null ? 'not served' : `${new URL(mongoUri).host}   (plain and TLS)`}`,
+    `  ${name('Explorer')}${explorerOf(server)}`,
     `  ${name('Key')}${shownKey}`,
-    `  ${name('Data')}${directory ?? 'in memory'}`,
+    `  ${name('Data')}${place}`,
     '',
     `  ${styleText('gray', 'COSMOS_CONNECTION_STRING=')}AccountEndpoint=${endpoint}/;AccountKey=${shownKey};`,
     ...(mongoUri === null ? [] : [`  ${styleText('gray', 'MONGODB_URI=')}${shownMongoUri(server)}`]),

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import test from 'node:test'
 import { wellKnownKey } from '../../src/base/account-keys.ts'
+import { placeOf } from '../../src/cli/serve.ts'
 import { parseConfig, settings } from '../../src/server/config.ts'
 import { runCli, serveCli, startCli } from '../support/run-cli.ts'
 import { failureOf } from '../support/service-error.ts'
@@ -229,4 +230,19 @@ test('The version and the help are shown', async () => {
   ]) {
     assert.ok(help.stdout.includes(flag), flag)
   }
+})
+
+test('The line for programs names the explorer, and it is there', async () => {
+  await using server = await serveCli(['--memory', '--port', '0', '--json'])
+  assert.equal(server.ready.explorer, `${server.endpoint}/_explorer/`)
+  const answer = await fetch(server.ready.explorer)
+  assert.equal(answer.status, 200)
+  assert.match(await answer.text(), /<!doctype html>/i)
+})
+
+test('People are told where the data really is, without the password', () => {
+  assert.equal(placeOf({ directory: undefined, storeUrl: undefined }), 'in memory')
+  assert.equal(placeOf({ directory: './some-data', storeUrl: undefined }), resolve('some-data'))
+  const storeUrl = 'postgres://ann:secret@db.example:6000/shop?sslmode=require'
+  assert.equal(placeOf({ directory: './some-data', storeUrl }), 'PostgreSQL, db.example:6000/shop')
 })
