@@ -16,8 +16,8 @@ after(() => server[Symbol.asyncDispose]())
 
 for (const { name, pattern, least } of [
   { name: 'NoSQL', pattern: 'test/conformance/nosql/*.test.ts', least: 600 },
-  // Without the one that kills processes, which have data directories.
-  { name: 'Mongo', pattern: 'test/conformance/mongo/!(crash).test.ts', least: 200 },
+  // Without those whose servers are processes of their own, with data directories or in memory.
+  { name: 'Mongo', pattern: 'test/conformance/mongo/!(crash|held-memory).test.ts', least: 200 },
 ]) {
   test(`the ${name} suites pass over PostgreSQL`, async () => {
     const files = globSync(pattern, { cwd: root }).sort()
