@@ -226,6 +226,7 @@ function forward(store: Store): Store {
     changesSince: (container, moment) => store.changesSince(container, moment),
     log: (container, range, page) => store.log(container, range, page),
     logNow: container => store.logNow(container),
+    logSince: (container, moment) => store.logSince(container, moment),
     journal: (after, page) => store.journal(after, page),
     journalNow: () => store.journalNow(),
     journalSince: moment => store.journalSince(moment),

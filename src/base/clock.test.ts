@@ -148,10 +148,23 @@ describe('a system clock in doubt', () => {
     const { time, both, clock, events } = doubtful({ mark: toEpochSeconds(begin - 7 * 86_400) })
     assert.deepEqual(both(), [0, -7 * 86_400])
     assert.deepEqual([clock.doubt?.kind, events[0]?.endsByItself], ['start', true])
+    assert.equal(clock.doubtEndsAt, begin + 300)
     time.pass(299)
     assert.deepEqual(both(), [299, 299 - 7 * 86_400])
+    assert.equal(clock.doubtEndsAt, begin + 300)
     time.pass(1)
     assert.deepEqual(both(), [300, 300])
+    assert.equal(clock.doubtEndsAt, undefined)
+  })
+
+  test('after another jump in that time a person must decide, also after a restart', () => {
+    const { time, both, clock } = doubtful({ mark: toEpochSeconds(begin - 86_400) })
+    time.pass(10)
+    time.step(1000)
+    assert.deepEqual(both(), [1010, 10 - 86_400])
+    assert.deepEqual([clock.doubt?.kind, clock.doubtEndsAt], ['step', undefined])
+    time.pass(3600)
+    assert.deepEqual(both(), [4610, 3610 - 86_400])
   })
 
   test('after a longer time a person must decide', () => {

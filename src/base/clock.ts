@@ -80,6 +80,8 @@ export interface Clock {
   /** Sure time, as of the last call of `now`. Never after it. */
   sure(): EpochSeconds
   readonly doubt: Doubt | undefined
+  /** The item time at which the doubt ends by itself. Undefined: somebody must trust the time. */
+  readonly doubtEndsAt: EpochSeconds | undefined
   /** Forward steps up to this are believed. */
   readonly stepSecondsMax: number
   /** How often item time went back. */
@@ -210,6 +212,11 @@ export class SystemClock implements Clock {
     return Math.floor((this.doubt === undefined ? this.#lastMs : this.#sureMs) / 1000) as EpochSeconds
   }
 
+  get doubtEndsAt(): EpochSeconds | undefined {
+    if (this.#trustAtMs === undefined) return undefined
+    return Math.ceil((this.#lastMs + this.#trustAtMs - this.#lastMonotonicMs) / 1000) as EpochSeconds
+  }
+
   trust(): void {
     const { doubt } = this
     if (doubt === undefined) return
@@ -261,7 +268,6 @@ export class SystemClock implements Clock {
   }
 
   #end(kind: ClockEvent['kind'], doubt: Doubt): void {
-    if (kind === 'trusted') this.#sureMs = this.#lastMs
     this.doubt = undefined
     this.#trustAtMs = undefined
     this.#itemAheadMs = this.#lastMs - this.#lastMonotonicMs
@@ -291,6 +297,7 @@ const uptimeCoarseMs = 2000
 export class ManualClock implements Clock {
   readonly mode = 'manual'
   readonly doubt = undefined
+  readonly doubtEndsAt = undefined
   readonly stepSecondsMax = Number.MAX_SAFE_INTEGER
   readonly returns = 0
   readonly returnedSeconds = 0

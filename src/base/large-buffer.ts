@@ -17,3 +17,12 @@ export function largeBuffer(bytes: number): Buffer {
   if (bytes < largeBytesMin) return Buffer.allocUnsafeSlow(bytes)
   return Buffer.from(new ArrayBuffer(bytes, { maxByteLength: bytes }), 0, bytes)
 }
+
+/**
+ * Gives the memory of a large buffer back now, instead of with the next collection. Whoever still has the
+ * buffer, or a part of it, finds it empty: only for one that nobody else can have.
+ */
+export function giveUp({ buffer }: Uint8Array): void {
+  // Smaller ones may come from a pool, which others share.
+  if (buffer.byteLength >= largeBytesMin && buffer instanceof ArrayBuffer) buffer.transferToFixedLength(0)
+}

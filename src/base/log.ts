@@ -1,4 +1,4 @@
-/** The logger of all layers. The composition root passes pino; tests and the library pass a silent one. */
+/** The logger of all layers. The command passes one that writes; tests and the library pass a silent one. */
 
 export interface Logger {
   error(details: object, message: string): void

@@ -83,17 +83,23 @@ describe('the account of held memory', () => {
 
   test('a thread has a part of the sum; when it is killed the part comes back', () => {
     const account = new MemoryAccount(64 * MiB)
-    const opened = account.openThread()
-    const inThread = MemoryAccount.ofThread(structuredClone({ ...opened, [Symbol.dispose]: undefined } as never))
+    const opened = [account.openThread(), account.openThread()]
     // structuredClone shares the cells, as a message to a thread does.
-    inThread
-      .share()
-      .hold('work')
-      .add(4 * MiB)
-    assert.equal(account.heldBytes, 4 * MiB)
-    assert.equal(inThread.heldBytes, 4 * MiB)
-    assert.equal(account.heldByKind().threads, 4 * MiB)
-    opened[Symbol.dispose]()
+    const inThreads = opened.map(thread =>
+      MemoryAccount.ofThread(structuredClone({ ...thread, [Symbol.dispose]: undefined } as never)),
+    )
+    for (const [n, account] of inThreads.entries()) {
+      account
+        .share()
+        .hold('work')
+        .add((n + 1) * MiB)
+    }
+    assert.equal(account.heldBytes, 3 * MiB)
+    assert.equal(inThreads[0]!.heldBytes, 3 * MiB)
+    assert.equal(account.heldByKind().threads, 3 * MiB)
+    opened[0]![Symbol.dispose]()
+    assert.equal(account.heldBytes, 2 * MiB)
+    opened[1]![Symbol.dispose]()
     assert.equal(account.heldBytes, 0)
   })
 

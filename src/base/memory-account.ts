@@ -58,6 +58,8 @@ export class MemoryAccount {
   readonly #cells: Int32Array
   readonly #cell: number
   readonly #threads = new Set<number>()
+  /** No cell from here on is in use. Every request asks for the sum, and a cell costs 6 ns. */
+  #cellsEnd: number
   readonly #heldBytes = new Map<MemoryKind, number>(memoryKinds.map(kind => [kind, 0]))
   readonly #shares = new WeakMap<object, MemoryShare>()
   /** Shares that hold something. */
@@ -67,6 +69,8 @@ export class MemoryAccount {
     this.bytesMax = bytesMax
     this.#cells = new Int32Array(thread?.cells ?? new SharedArrayBuffer(4 * cellsMax))
     this.#cell = thread?.cell ?? 0
+    // A thread does not know which others there are.
+    this.#cellsEnd = thread === undefined ? 1 : cellsMax
     this.strangers = new MemoryShare(this, bytesMax * strangersPart)
   }
 
@@ -81,7 +85,7 @@ export class MemoryAccount {
 
   get heldBytes(): number {
     let held = 0
-    for (let cell = 0; cell < cellsMax; cell++) held += Atomics.load(this.#cells, cell)
+    for (let cell = 0; cell < this.#cellsEnd; cell++) held += Atomics.load(this.#cells, cell)
     return held * KiB
   }
 
@@ -110,10 +114,15 @@ export class MemoryAccount {
     let cell = 1
     while (this.#threads.has(cell)) cell++
     if (cell >= cellsMax) throw new RangeError(`More than ${cellsMax - 1} threads share the account.`)
+    const count = () => {
+      this.#cellsEnd = Math.max(0, ...this.#threads) + 1
+    }
     this.#threads.add(cell)
+    count()
     const end = () => {
       this.#threads.delete(cell)
       Atomics.store(this.#cells, cell, 0)
+      count()
     }
     return { bytesMax: this.bytesMax, cells: this.#cells.buffer as SharedArrayBuffer, cell, [Symbol.dispose]: end }
   }

@@ -28,6 +28,8 @@ const stepsPerMs = 50_000
 export interface WorkWatch {
   /** Throws if the work must end now, or would last too long with so many steps more. */
   look(stepsAhead: number): void
+  /** The work must be short wherever it runs, such as parsing. It cannot go on in another place. */
+  readonly isShort?: boolean
 }
 
 /** The work takes too long for this place. It was abandoned, and is to be done again in another. */
@@ -51,9 +53,20 @@ export function lookAtWork(): void {
   watches.getStore()?.look(0)
 }
 
+/** What watches the work that runs now. */
+export function currentWatch(): WorkWatch | undefined {
+  return watches.getStore()
+}
+
 /** Whether something watches what runs now. */
 export function isWatched(): boolean {
   return watches.getStore() !== undefined
+}
+
+/** Whether work that takes long may begin: if it takes too long here, its watch sends it elsewhere. */
+export function mayTakeLong(): boolean {
+  const watch = watches.getStore()
+  return watch !== undefined && watch.isShort !== true
 }
 
 /** Does work under a watch. Without one, nothing ends it. Costs 150 ns. */
@@ -84,5 +97,28 @@ export class HoldWatch implements WorkWatch {
         this.#startMs = undefined
       })
     } else if (machine.monotonicMs() - this.#startMs > this.#msMax) throw new WorkTooLong()
+  }
+}
+
+/**
+ * Lets work take so many steps, about, wherever it runs. Then the error is thrown. An `outer` watch is asked
+ * as well.
+ */
+export class StepWatch implements WorkWatch {
+  readonly isShort = true
+  #left: number
+  readonly #refusal: () => Error
+  readonly #outer: WorkWatch | undefined
+
+  constructor(stepsMax: number, refusal: () => Error, outer?: WorkWatch) {
+    this.#left = stepsMax
+    this.#refusal = refusal
+    this.#outer = outer
+  }
+
+  look(stepsAhead: number): void {
+    this.#left -= Math.max(stepsPerLook, stepsAhead)
+    if (this.#left < 0) throw this.#refusal()
+    this.#outer?.look(stepsAhead)
   }
 }

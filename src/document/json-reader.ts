@@ -12,17 +12,27 @@ import { placeIn } from './text-place.ts'
 export class JsonTextError extends RequestError {
   readonly line: number
   readonly column: number
+  readonly #reason: string
 
   constructor(text: string, at: number, reason: string) {
     const { line, column } = placeIn(text, at)
     super('malformed', `${reason} (line ${line}, column ${column})`)
     this.line = line
     this.column = column
+    this.#reason = reason
+  }
+
+  /** The message, if the text begins at this line of a file. */
+  messageFrom(line: number): string {
+    return `${this.#reason} (line ${line + this.line - 1}, column ${this.column})`
   }
 }
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const space = /[ \t\n\r]*/y
+
+/** More than items and rows of queries have. Each level takes some of the stack. */
+const skipDepthMax = 500
 
 export class JsonReader {
   readonly text: string
@@ -110,7 +120,7 @@ export class JsonReader {
       const name = this.string()
       this.expect(':')
       member(name, nameAt)
-    } while (this.take(','))
+    } while (this.#goesOn('}'))
     this.expect('}')
   }
 
@@ -118,15 +128,24 @@ export class JsonReader {
     this.expect('[')
     if (this.take(']')) return
     do element()
-    while (this.take(','))
+    while (this.#goesOn(']'))
     this.expect(']')
   }
 
+  /** Takes the comma before another part of a list. */
+  #goesOn(close: string): boolean {
+    const comma = this.at
+    if (!this.take(',')) return false
+    if (this.next === close) this.fail('remove this comma: nothing follows it', comma)
+    return true
+  }
+
   /** Any value, as it is written. */
-  skip(): string {
+  skip(depth = 0): string {
     const start = this.at
-    if (this.next === '{') this.object(() => this.skip())
-    else if (this.next === '[') this.array(() => this.skip())
+    if (depth > skipDepthMax) this.fail(`the text is nested deeper than ${skipDepthMax} levels`)
+    if (this.next === '{') this.object(() => this.skip(depth + 1))
+    else if (this.next === '[') this.array(() => this.skip(depth + 1))
     else if (this.next === '"') this.string()
     else if (this.word() === undefined) this.number()
     return this.text.slice(start, this.at).trimEnd()

@@ -9,12 +9,13 @@
  * `systemItems` has what Mayfly stores for itself, and `reports` has the reports on a container.
  */
 
-import { type EpochSeconds, machine } from '../base/clock.ts'
+import type { EpochSeconds } from '../base/clock.ts'
 import { assert, RequestError } from '../base/error.ts'
 import { IdleWatch } from '../base/idle.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Body } from '../document/body.ts'
+import type { Page } from '../query/execute.ts'
 import type { HostedTask, StreamHost } from '../query/hosted-stream.ts'
 import { inOrderOfCreation } from '../query/order-of-creation.ts'
 import type { CollectedRows } from '../query/packed-rows.ts'
@@ -61,10 +62,12 @@ import {
   type QueriedPage,
   type QueryPageRequest,
   type QueryParts,
+  runPageOver,
   runQueryPage,
+  type ShownItems,
 } from './query.ts'
 import { Reports } from './reports.ts'
-import { logSlowPage } from './slow-queries.ts'
+import { SlowQueries } from './slow-queries.ts'
 import { KeptStates } from './snapshots.ts'
 import { SystemItems } from './system-items.ts'
 import { Uncharged } from './uncharged.ts'
@@ -121,15 +124,13 @@ export class Engine implements AsyncDisposable {
   readonly #store: Store
   readonly #ledger: Ledger
   readonly #pageRunner: PageRunner | undefined
-  readonly #log: Logger
-  readonly #slowQueryMs: number
+  readonly #slowQueries: SlowQueries
   /** Items read, written and listed since the start. */
   #operations = 0
 
   constructor(options: EngineOptions) {
     const { store, rateLimit, partitions, log, declaredIndexes, pageRunner, hasFixedDeadlines } = options
-    this.#log = log
-    this.#slowQueryMs = options.slowQueryMs ?? Number.POSITIVE_INFINITY
+    this.#slowQueries = new SlowQueries(log, options.slowQueryMs ?? Number.POSITIVE_INFINITY)
     this.#store = store
     this.#ledger = new Ledger({ isEnforced: rateLimit, share: () => store.share() })
     this.#pageRunner = pageRunner
@@ -255,6 +256,11 @@ export class Engine implements AsyncDisposable {
     return this.#store.logNow(container)
   }
 
+  /** A position before all entries of the moment or later; some earlier ones may follow it too. */
+  logSince(container: ContainerRecord, moment: EpochSeconds): MaybePromise<ChangePosition> {
+    return this.#store.logSince(container, moment)
+  }
+
   /** The logs of all collections as one. Not charged: who shows entries pays for them (`chargePage`). */
   readJournal(after: number, page: PageSize): MaybePromise<JournalAnswer> {
     this.#operations++
@@ -340,13 +346,17 @@ export class Engine implements AsyncDisposable {
   /** One page of a query. */
   async queryPage(container: ContainerRecord, query: ItemQuery, page: QueryPageRequest): Promise<QueryResult> {
     this.#operations++
-    const startMs = machine.monotonicMs()
-    const result = await runQueryPage(this.#queryParts, container, query, page)
-    const { itemsRead, bytesOut } = result.statistics
-    const chargeRu = this.chargePage(container, itemsRead, bytesOut)
-    const ms = machine.monotonicMs() - startMs
-    if (ms >= this.#slowQueryMs) logSlowPage(this.#log, { container, query, page: result, chargeRu, ms })
-    return { ...result, chargeRu }
+    return this.#slowQueries.watchPage(container, query, async () => {
+      const result = await runQueryPage(this.#queryParts, container, query, page)
+      const { itemsRead, bytesOut } = result.statistics
+      return { ...result, chargeRu: this.chargePage(container, itemsRead, bytesOut) }
+    })
+  }
+
+  /** One page of a query over items that are not in the store as they are shown. It is not charged. */
+  queryShown(items: ShownItems, page: QueryPageRequest): Promise<Page> {
+    assert(this.#pageRunner !== undefined, 'there is no thread for long work')
+    return runPageOver(this.#pageRunner, items, page)
   }
 
   /** The rows that a statement makes of these documents, computed in another thread. Nothing is read. */
@@ -366,8 +376,9 @@ export class Engine implements AsyncDisposable {
 
   /** Resolves when the last result of the pipeline was taken. */
   holdPipeline(task: HostedTask, host: StreamHost, signal: AbortSignal): Promise<void> {
-    assert(this.#pageRunner?.hold !== undefined, 'there is no thread that could hold a pipeline')
-    return this.#pageRunner.hold(task, host, signal)
+    const runner = this.#pageRunner
+    assert(runner?.hold !== undefined, 'there is no thread that could hold a pipeline')
+    return this.#slowQueries.watchPipeline(task, host, watching => runner.hold!(task, watching, signal))
   }
 
   /** Whether long work can be done elsewhere, so that it is worth asking. */
@@ -382,10 +393,12 @@ export class Engine implements AsyncDisposable {
     request: CollectRequest,
   ): Promise<(CollectedRows & { readonly chargeRu: number }) | undefined> {
     this.#operations++
-    const collected = await collectElsewhere(this.#queryParts, container, query, request)
-    if (collected === undefined) return undefined
-    const { itemsRead, bytesOut } = collected.statistics
-    return { ...collected, chargeRu: this.chargePage(container, itemsRead, bytesOut) }
+    return this.#slowQueries.watchPage(container, query, async () => {
+      const collected = await collectElsewhere(this.#queryParts, container, query, request)
+      if (collected === undefined) return undefined
+      const { itemsRead, bytesOut } = collected.statistics
+      return { ...collected, chargeRu: this.chargePage(container, itemsRead, bytesOut) }
+    })
   }
 
   /** What an index or the order of ids does for a query. */

@@ -1,5 +1,5 @@
 /**
- * Exports a container: its items as JSON Lines, in the order of their keys.
+ * Exports a container: its items as JSON texts, in the order of their keys.
  *
  * Which moment it shows: an item that lives unchanged during the whole export is in it exactly once. An item
  * that is written meanwhile is in it once at most, as it was before or after. An item that dies before it is
@@ -12,6 +12,7 @@
 import { machine } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
 import { MiB, pageItemsMax } from '../base/limits.ts'
+import { nextSlice } from '../base/slices.ts'
 import { textOf } from '../document/body.ts'
 import { printExtendedJson } from '../document/bson/extended-json.ts'
 import { BsonDocument } from '../document/bson/value.ts'
@@ -27,33 +28,33 @@ import type { Engine } from './engine.ts'
 const jsonPage = { itemsMax: pageItemsMax, bytesMax: 1 * MiB }
 const bsonPage = { itemsMax: 100, bytesMax: MiB / 4 }
 
-/** Yields lines, many at a time. `keepsLife`: rows say when their items die. */
+/** Yields rows as JSON texts, many at a time. `keepsLife`: rows say when their items die. */
 export async function* exportRows(
   engine: Engine,
   container: ContainerRecord,
   { keepsLife, signal }: { readonly keepsLife: boolean; readonly signal: AbortSignal },
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[]> {
   const page = container.encoding === 'json' ? jsonPage : bsonPage
   let after: ItemKey | undefined
   do {
     signal.throwIfAborted()
     const { items, last, moment, policy } = await engine.uncharged.scan(container, { ...wholeRange, after }, page)
-    const lines = items.map(item => printed(container, item, keepsLife ? { moment, policy } : undefined))
+    const rows = items.map(item => printed(container, item, keepsLife ? { moment, policy } : undefined))
     const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
     await charged(() => engine.chargePage(container, items.length, bytes), signal)
-    if (lines.length > 0) yield lines.join('')
+    if (rows.length > 0) yield rows
     after = last
     // Requests come first.
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    await nextSlice()
   } while (after !== undefined)
 }
 
 function printed({ encoding }: ContainerRecord, item: ScannedItem, life: Viewpoint | undefined): string {
   const { body, key } = item
-  const text = encoding === 'json' ? inOneLine(textOf(body)) : textOfDocument(body as Uint8Array)
+  const text = encoding === 'json' ? textOf(body) : textOfDocument(body as Uint8Array)
   const expiresAt = life && deadlineOf(item, life)
   const hasNoKey = encoding === 'json' && key.pk.includes('{}') && hasUndefined(key.pk)
-  if (expiresAt === undefined && !hasNoKey) return `${text}\n`
+  if (expiresAt === undefined && !hasNoKey) return text
   const note: ExportNote = {
     exportedAt: life?.moment ?? 0,
     ...(expiresAt !== undefined && { expiresAt }),
@@ -61,12 +62,7 @@ function printed({ encoding }: ContainerRecord, item: ScannedItem, life: Viewpoi
   }
   const end = text.lastIndexOf('}')
   const comma = text.length > 2 ? ',' : ''
-  return `${text.slice(0, end)}${comma}${JSON.stringify(exportProperty)}:${JSON.stringify(note)}}\n`
-}
-
-/** Valid JSON has line ends only between its parts. */
-function inOneLine(text: string): string {
-  return text.includes('\n') || text.includes('\r') ? text.replaceAll(/[\r\n]+/g, ' ') : text
+  return `${text.slice(0, end)}${comma}${JSON.stringify(exportProperty)}:${JSON.stringify(note)}}`
 }
 
 function textOfDocument(body: Uint8Array): string {

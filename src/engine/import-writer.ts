@@ -9,11 +9,13 @@
 import { type EpochSeconds, machine } from '../base/clock.ts'
 import { CapacityError, RequestError } from '../base/error.ts'
 import { MiB } from '../base/limits.ts'
+import { nextSlice } from '../base/slices.ts'
+import { JsonTextError } from '../document/json-reader.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { Draft, ItemKey } from '../store/item.ts'
 import type { ItemChange, Step, TransactAnswer } from '../store/writing.ts'
 import type { InputRow } from '../transfer/input.ts'
-import { type ImportAnswer, type ImportMode, type ImportTarget, noCounts } from '../transfer/target.ts'
+import { type ImportAnswer, type ImportMode, type ImportTarget, noCounts, type RefusedRow } from '../transfer/target.ts'
 import { writeRu } from '../units/cost.ts'
 import type { Engine } from './engine.ts'
 import { ImportLedger, type RowAnswer } from './import-ledger.ts'
@@ -21,6 +23,9 @@ import { ImportLedger, type RowAnswer } from './import-ledger.ts'
 /** One transaction, and one fsync: about 20 ms of the event loop. */
 const groupRowsMax = 1000
 const groupBytesMax = 1 * MiB
+
+/** How long rows are read before other requests get a turn. */
+const readMsMax = 10
 
 /** What is stored of a row. */
 export interface StoredForm {
@@ -59,6 +64,7 @@ export interface ImportWriterOptions {
 
 /** A row of a group: its item, or why it has none; and what came of it. */
 interface Candidate {
+  readonly line: number
   readonly item: ImportItem | undefined
   answer: RowAnswer
 }
@@ -79,32 +85,52 @@ export class ImportWriter implements ImportTarget {
     this.#options = options
   }
 
-  async put(rows: readonly InputRow[], from: number): Promise<ImportAnswer> {
+  prepare(rows: readonly InputRow[], from: number): () => Promise<ImportAnswer> {
+    return () => this.put([rows], from)
+  }
+
+  /** A part is stored before the next one is asked for. */
+  async put(
+    parts: Iterable<readonly InputRow[]> | AsyncIterable<readonly InputRow[]>,
+    from: number,
+  ): Promise<ImportAnswer> {
     const { job } = this.#options
     const ledger =
       job === undefined ? undefined : await ImportLedger.open(this.#engine, this.#edge.container, job, from)
-    const answers = ledger?.doneFrom(from).slice(0, rows.length) ?? []
-    for (let at = answers.length; at < rows.length; ) {
-      const group: Candidate[] = []
-      for (let bytes = 0; at < rows.length && group.length < groupRowsMax && bytes < groupBytesMax; at++) {
-        group.push(this.#candidate(rows[at]!))
-        bytes += rows[at]!.bytes.length
+    const done = ledger?.doneFrom(from) ?? []
+    const result = new Result(this.#edge.takenText)
+    let row = 0
+    for await (const rows of parts) {
+      let at = 0
+      for (; at < rows.length && row < done.length; at++, row++) result.add(rows[at]!.line, done[row]!)
+      while (at < rows.length) {
+        const group: Candidate[] = []
+        let startMs = machine.monotonicMs()
+        for (let bytes = 0; at < rows.length && hasRoom(group.length, bytes); at++, row++) {
+          group.push(this.#candidate(rows[at]!))
+          bytes += rows[at]!.bytes.length
+          // Most groups are read at once. A validator may take its time for each row.
+          if (machine.monotonicMs() - startMs <= readMsMax) continue
+          await nextSlice()
+          startMs = machine.monotonicMs()
+        }
+        await this.#write(group, ledger)
+        for (const { line, answer } of group) result.add(line, answer)
+        // Requests come first.
+        await nextSlice()
       }
-      await this.#write(group, ledger)
-      for (const { answer } of group) answers.push(answer)
-      // Requests come first.
-      await new Promise<void>(resolve => machine.setImmediate(resolve))
     }
-    return resultOf(rows, answers)
+    return result
   }
 
-  #candidate({ bytes, refusal }: InputRow): Candidate {
-    if (refusal !== undefined) return { item: undefined, answer: { outcome: 'refused', reason: refusal } }
+  #candidate({ line, bytes, refusal }: InputRow): Candidate {
+    if (refusal !== undefined) return { line, item: undefined, answer: { outcome: 'refused', reason: refusal } }
     try {
-      return { item: this.#edge.read(bytes), answer: created }
+      return { line, item: this.#edge.read(bytes), answer: created }
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
-      return { item: undefined, answer: { outcome: 'refused', reason: error.message } }
+      const reason = error instanceof JsonTextError ? error.messageFrom(line) : error.message
+      return { line, item: undefined, answer: { outcome: 'refused', reason } }
     }
   }
 
@@ -194,12 +220,24 @@ function isAboutRow(error: unknown): error is RequestError {
 
 const takenUniqueKeyText = 'Another item has the same value of a unique key.'
 
-function resultOf(rows: readonly InputRow[], answers: readonly RowAnswer[]): ImportAnswer {
-  const counts = noCounts()
-  const refused: { line: number; reason: string }[] = []
-  for (const [at, { outcome, reason }] of answers.entries()) {
-    counts[outcome]++
-    if (outcome === 'refused') refused.push({ line: rows[at]!.line, reason: reason ?? '' })
+/** Whether a group of so many rows and bytes takes one more row. */
+export function hasRoom(rows: number, bytes: number): boolean {
+  return rows < groupRowsMax && bytes < groupBytesMax
+}
+
+class Result implements ImportAnswer {
+  readonly counts = noCounts()
+  readonly refused: RefusedRow[] = []
+  readonly #takenText: string
+
+  constructor(takenText: string) {
+    this.#takenText = takenText
   }
-  return { counts, refused }
+
+  add(line: number, { outcome, reason }: RowAnswer): void {
+    this.counts[outcome]++
+    if (outcome !== 'refused') return
+    const isTaken = reason === this.#takenText
+    this.refused.push({ line, reason: reason ?? '', ...(isTaken && { isTaken }) })
+  }
 }

@@ -13,6 +13,7 @@ import { machine } from '../base/clock.ts'
 import type { IdleWatch } from '../base/idle.ts'
 import { indexBuildRowsMax } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
+import { nextSlice } from '../base/slices.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
 import { ascendingFirst, describeIndex } from '../query/choose-index.ts'
 import type { ContainerRecord, IndexDraft } from '../store/catalog.ts'
@@ -162,7 +163,7 @@ export class IndexKeeper implements AsyncDisposable {
   async complete(container: ContainerRecord, number: number, afterStep: () => void): Promise<void> {
     while (!(await this.#store.buildIndex(container, number, indexBuildRowsMax))) {
       afterStep()
-      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      await nextSlice()
     }
   }
 

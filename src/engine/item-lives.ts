@@ -6,8 +6,9 @@
  * there are, and a page reads no more rows than it needs.
  */
 
-import { type EpochSeconds, machine } from '../base/clock.ts'
+import type { EpochSeconds } from '../base/clock.ts'
 import { scanBytesMax } from '../base/limits.ts'
+import { nextSlice } from '../base/slices.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, ScannedItem, StoredItem } from '../store/item.ts'
 import { neverDeadline, type Viewpoint } from '../store/policy.ts'
@@ -18,10 +19,12 @@ import { judge } from '../ttl/report.ts'
 
 export type LifeFilter = 'all' | 'minute' | 'dead' | 'never'
 
+export type LifeOrder = 'soonest' | 'latest' | 'newest' | 'oldest'
+
 export interface LifeRange {
   readonly filter: LifeFilter
-  /** `newest`: the last created first. */
-  readonly order: 'soonest' | 'newest'
+  /** `latest`: those that never die, then the latest death first. `newest`: the last created first. */
+  readonly order: LifeOrder
   /** Only deadlines behind `from`, up to and including `to`. */
   readonly from?: number | undefined
   readonly to?: number | undefined
@@ -79,24 +82,28 @@ export async function listLives(
   size: LifePageSize,
 ): Promise<LifePage> {
   const at = { moment: (await store.moment()) as EpochSeconds, policy: container.policy }
-  const lists = (range.order === 'newest' ? [everything()] : cohortsOf(range, at)).map(
-    bounds => new RowList(store, container, bounds, cursor[bounds.by]),
-  )
-  const isWanted = range.order === 'newest' ? wantedBy(range.filter, at) : () => true
+  const { filter, order } = range
+  const isByCreation = order === 'newest' || order === 'oldest'
+  const isReverse = isByCreation ? order === 'newest' : (filter === 'dead') !== (order === 'latest')
+  const cohorts = isByCreation ? [everything()] : cohortsOf(range, at)
+  // Of two that come at the same place the first list has the first: read backwards, it has the last.
+  const inOrder = order === 'latest' ? cohorts.reverse() : cohorts
+  const lists = inOrder.map(bounds => new RowList(store, container, { ...bounds, isReverse }, cursor[bounds.by]))
+  const isWanted = isByCreation ? wantedBy(filter, at) : () => true
   const items: ListedItem[] = []
   let examined = 0
   let bytes = 0
   const rowsWanted = Math.min(size.itemsMax, size.examineMax)
   while (items.length < size.itemsMax && examined < size.examineMax && bytes < pageBytesMax) {
     await Promise.all(lists.map(list => list.prepare(Math.min(rowsWanted, 1000))))
-    const first = firstOf(lists, at, range.filter === 'dead')
+    const first = firstOf(lists, at, isReverse)
     if (first === undefined) break
     const row = first.take()
     examined++
     bytes += row.body.length
     const listed = { ...row, ...judgeLife(at, row) }
     if (isWanted(listed) && size.accepts?.(row) !== false) items.push(listed)
-    if (examined % 64 === 0) await new Promise<void>(resolve => machine.setImmediate(resolve))
+    if (examined % 64 === 0) await nextSlice()
   }
   const next: { [Name in Cohort]?: RowPosition | 'end' | undefined } = {}
   for (const list of lists) next[list.by] = list.position
@@ -106,8 +113,10 @@ export async function listLives(
 
 const pageBytesMax = 16 * scanBytesMax
 
-function everything(): RowRange {
-  return { by: 'creation', after: beforeAll, upTo: afterAll, isReverse: true }
+type Bounds = Pick<RowRange, 'by' | 'after' | 'upTo'>
+
+function everything(): Bounds {
+  return { by: 'creation', after: beforeAll, upTo: afterAll }
 }
 
 function wantedBy(filter: LifeFilter, { moment }: Viewpoint): (life: JudgedLife) => boolean {
@@ -124,12 +133,12 @@ function wantedBy(filter: LifeFilter, { moment }: Viewpoint): (life: JudgedLife)
 }
 
 /** The parts of the two lists that a filter wants. */
-function cohortsOf({ filter, from, to }: LifeRange, { moment, policy }: Viewpoint): RowRange[] {
+function cohortsOf({ filter, from, to }: LifeRange, { moment, policy }: Viewpoint): Bounds[] {
   const { inheritedAfter, ownAfter } = livingAt(policy, moment)
   const { defaultTtl } = policy
-  const ranges: RowRange[] = []
+  const ranges: Bounds[] = []
   const add = (by: 'inherited' | 'own', after: number, upTo: number) => {
-    if (upTo > after) ranges.push({ by, after, upTo, isReverse: filter === 'dead' })
+    if (upTo > after) ranges.push({ by, after, upTo })
   }
   if (filter === 'dead') {
     add('inherited', beforeAll, inheritedAfter)

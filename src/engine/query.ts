@@ -13,10 +13,10 @@
 
 import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
-import { assert, RequestError } from '../base/error.ts'
+import { assert, CapacityError, RequestError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import { HoldWatch, WorkTooLong, watched } from '../base/work.ts'
+import { HoldWatch, isWatched, WorkTooLong, watched } from '../base/work.ts'
 import type { Body } from '../document/body.ts'
 import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIdOrder, type NarrowedRange } from '../query/choose-id-order.ts'
@@ -43,10 +43,13 @@ const inlineSlicesMax = 2
 const inlineHoldMsMax = 4
 
 /**
- * How often a page is planned again because indexes changed meanwhile. Then it is made in this thread, where
- * nothing can change.
+ * How often a page is planned again because indexes changed meanwhile. Then it is made in this thread, if
+ * no item takes long. After twice as many plans it is refused.
  */
 const pagePlansMax = 3
+
+/** The work on one item may hold this thread for so long if it cannot move, which is rare. */
+const onlyHereHoldMsMax = 100
 
 /** A query in terms of the store, made by its language. */
 export interface ItemQuery {
@@ -81,16 +84,21 @@ export interface QueryPageRequest {
   readonly signal?: () => AbortSignal
 }
 
-export type QueriedPage = Page & {
-  /** The paths of the index that was used, or that would have helped. */
-  readonly indexUse: { readonly used: readonly IndexPath[]; readonly wished: readonly IndexPath[] }
+/** The paths of the index that was used, or that would have helped. */
+export interface IndexUse {
+  readonly used: readonly IndexPath[]
+  readonly wished: readonly IndexPath[]
 }
+
+export type QueriedPage = Page & { readonly indexUse: IndexUse }
 
 export interface QueryParts {
   readonly store: Store
   readonly keeper: IndexKeeper
   /** Makes pages that would delay other requests; undefined if only this thread can read the store. */
   readonly runner: PageRunner | undefined
+  /** The runner was left out, because indexes have changed again and again. */
+  readonly isLastPlan?: boolean
   /** Decides which pages go there at once (`where-to-run.ts`). */
   readonly isLong: (work: Work) => MaybePromise<boolean>
 }
@@ -137,6 +145,18 @@ export function explainQuery(container: ContainerRecord, query: ItemQuery): Expl
   return { index: chooseIndex(container.indexes, query.demands), idOrder: aimOf(container, query, undefined).idOrder }
 }
 
+/** What a page would have told that was not made to its end. */
+export function plannedIndexUse(container: ContainerRecord, query: ItemQuery): IndexUse {
+  const { index } = explainQuery(container, query)
+  if (index !== undefined) return { used: pathsOf(index.index), wished: [] }
+  const wish = wishedIndex(query.demands)
+  return { used: [], wished: wish !== undefined && query.mayIndex(wish.path) ? [wish.path] : [] }
+}
+
+function pathsOf({ definition }: IndexRecord): readonly IndexPath[] {
+  return definition.components.map(({ path }) => path)
+}
+
 export function runQueryPage(
   parts: QueryParts,
   named: ContainerRecord,
@@ -150,7 +170,7 @@ export function runQueryPage(
   })
 }
 
-/** Plans anew as long as indexes come or go meanwhile; at last without a runner, where nothing can change. */
+/** Plans anew as long as indexes come or go meanwhile; at last without a runner. */
 async function untilFresh<T>(
   parts: QueryParts,
   named: ContainerRecord,
@@ -158,8 +178,10 @@ async function untilFresh<T>(
 ): Promise<T> {
   let container = named
   for (let attempt = 1; ; attempt++) {
-    const result = await planAndRun(attempt < pagePlansMax ? parts : { ...parts, runner: undefined }, container)
+    const isLastPlan = attempt >= pagePlansMax && parts.runner !== undefined
+    const result = await planAndRun(isLastPlan ? { ...parts, runner: undefined, isLastPlan } : parts, container)
     if (result !== 'stale') return result
+    if (attempt >= 2 * pagePlansMax) throw indexesKeepChanging()
     const found = await parts.store.findContainer(named.database.id, named.id)
     if (found?.number === named.number) container = found
   }
@@ -249,6 +271,34 @@ export async function evaluateElsewhere(
   return made.rows
 }
 
+/** Items that a reader shows, in key order, and a query over them. */
+export interface ShownItems extends Pick<ItemQuery, 'range' | 'program' | 'mustTravel'> {
+  readonly reader: ContainerReader
+  readonly at: Viewpoint
+  readonly statement: QueryStatement
+}
+
+/** Makes a page over items that are not in the store as they are shown. */
+export async function runPageOver(
+  runner: PageRunner,
+  { reader, at, range, program, statement, mustTravel = false }: ShownItems,
+  { signal, ...page }: QueryPageRequest,
+): Promise<Page> {
+  const task: PageTask = { ...page, range, at, plan: { source: scan.source, count: undefined } }
+  try {
+    if (!mustTravel) {
+      const limits = { slicesMax: inlineSlicesMax, signal }
+      return await watched(new HoldWatch(inlineHoldMsMax), () => makePage(reader, program(at.moment), task, limits))
+    }
+  } catch (error) {
+    if (!(error instanceof WorkTooLong)) throw error
+  }
+  const remote = { ...task, container: 0, indexes: '', statement }
+  const made = await runner.run(remote, { signal: signal?.(), reader, mustRead: true })
+  assert(made !== 'stale', 'items that a reader shows depend on no index')
+  return made
+}
+
 /** Whether a scan of the range surely reads many items. */
 async function isLargeRange(
   { store, keeper }: QueryParts,
@@ -293,7 +343,7 @@ async function planAndMake(
   return { ...made, next, indexUse: { used: paths, wished } }
 }
 
-const noIndexUse: QueriedPage['indexUse'] = { used: [], wished: [] }
+const noIndexUse: IndexUse = { used: [], wished: [] }
 
 interface Making {
   readonly program: Program
@@ -304,36 +354,56 @@ interface Making {
 }
 
 async function makeHereOrRemotely(
-  { store, keeper, runner, isLong }: QueryParts,
+  { store, keeper, runner, isLastPlan = false, isLong }: QueryParts,
   container: ContainerRecord,
   { range, demands, statement, mustTravel = false, narrowed, idOrder }: Aim,
   { program, task, partition, signal }: Making,
 ): Promise<MadePage | 'stale'> {
-  const reader = readerOf(store, container)
-  if (runner === undefined || statement === undefined || (partition !== undefined && !mustTravel)) {
-    return makePage(reader, program, task, { source: partition, signal })
+  const readsIndex = task.plan.source.kind === 'index' || task.plan.count !== undefined
+  const reader = readsIndex ? plannedReader(store, container) : readerOf(store, container)
+  if (runner === undefined || statement === undefined) {
+    const make = () => makePage(reader, program, task, { source: partition, signal })
+    return unlessStale(() => (isLastPlan ? onlyHere(make) : make()))
   }
+  const isSmall = partition !== undefined
   const { largePartitions } = keeper
   const rows = () => andThen(store.census(container), census => census.rows)
   const isKnown = range.pk !== undefined && narrowed?.isBounded !== true && largePartitions.has(container, range.pk)
   const known = range.pk === undefined ? undefined : isKnown ? 'large' : 'unknown'
   const isUnfiltered = narrowed?.isWholeFilter
   const goesAtOnce =
-    mustTravel || (await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known }))
+    mustTravel ||
+    (!isSmall && (await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known })))
   try {
     if (!goesAtOnce) {
-      const limits = { slicesMax: inlineSlicesMax, signal }
-      return await watched(new HoldWatch(inlineHoldMsMax), () => makePage(reader, program, task, limits))
+      const limits = { source: partition, slicesMax: inlineSlicesMax, signal }
+      const make = () => makePage(reader, program, task, limits)
+      return await unlessStale(() => watched(new HoldWatch(inlineHoldMsMax), make))
     }
   } catch (error) {
     if (!(error instanceof WorkTooLong)) throw error
     const isWholePartition = range.pk !== undefined && narrowed?.isBounded !== true
-    if (isWholePartition && task.plan.source.kind === 'scan') largePartitions.add(container, range.pk)
+    if (!isSmall && isWholePartition && task.plan.source.kind === 'scan') largePartitions.add(container, range.pk)
   }
   const { number, indexes } = container
   const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: statement(idOrder) }
   const plannedOn = plannedReader(store, container)
   return unlessStale(() => runner.run(remote, { signal: signal?.(), reader: plannedOn }))
+}
+
+/** Makes a page that could not be made elsewhere, unless it is a part of larger work that can. */
+async function onlyHere<T>(work: () => Promise<T>): Promise<T> {
+  if (isWatched()) return work()
+  try {
+    return await watched(new HoldWatch(onlyHereHoldMsMax), work)
+  } catch (error) {
+    if (!(error instanceof WorkTooLong)) throw error
+    throw indexesKeepChanging()
+  }
+}
+
+export function indexesKeepChanging(): CapacityError {
+  return new CapacityError('unavailable', 'The indexes of the container keep changing. Please try again.', 0)
 }
 
 /** Index numbers are reused, so a position carries a digest of its index definition. */
@@ -365,11 +435,11 @@ function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | 
   const choice = chooseIndex(indexes, demands)
   if (choice === undefined) return undefined
   const { index, keys, isReverse, isOrdered, prefix } = choice
-  const { number, components } = index.definition
+  const { number } = index.definition
   return {
     source: { kind: 'index', index: number, keys, isReverse, isOrdered, prefix, isDistinct: index.hasSeveralKeys },
     index,
-    paths: components.map(({ path }) => path),
+    paths: pathsOf(index),
   }
 }
 
@@ -448,15 +518,17 @@ async function unlessStale<T>(work: () => Promise<T>): Promise<T | 'stale'> {
   }
 }
 
-/** Reads as long as the container has the indexes that it had when the page was planned. */
+/**
+ * Reads as long as the container has the indexes that it had when the page was planned. The entries of a
+ * dropped index are removed in steps, and the record of a container may be as old as a cursor.
+ */
 function plannedReader(store: Store, container: ContainerRecord): ContainerReader {
   const { database, id, number, indexes } = container
-  const described = describeIndexes(indexes)
   const reader = readerOf(store, container)
   const fresh = <T>(read: () => MaybePromise<T>): MaybePromise<T> =>
     andThen(store.findContainer(database.id, id), found => {
-      const isSame = found?.number === number
-      if (isSame && found.indexes !== indexes && describeIndexes(found.indexes) !== described) throw new StalePlan()
+      const isChanged = found?.number === number && found.indexes !== indexes
+      if (isChanged && describeIndexes(found.indexes) !== describeIndexes(indexes)) throw new StalePlan()
       return read()
     })
   return {

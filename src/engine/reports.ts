@@ -87,14 +87,22 @@ export class Reports {
 
   /** Living items without a lifespan of their own, with an endless one, and with an end. */
   async shares(container: ContainerRecord): Promise<{ none: number; never: number; own: number }> {
-    const { inheritedAfter, ownAfter } = livingAt(container.policy, await this.#store.moment())
-    const count = (lifespan: 'inherited' | 'own', after: number, upTo: number) =>
-      this.#store.count(container, { lifespan, after, upTo })
+    const { inheritedAfter } = livingAt(container.policy, await this.#store.moment())
     return {
-      none: await count('inherited', inheritedAfter, neverDeadline),
-      never: await count('own', neverDeadline - 1, neverDeadline),
-      own: await count('own', ownAfter, neverDeadline - 1),
+      none: await this.#store.count(container, { lifespan: 'inherited', after: inheritedAfter, upTo: neverDeadline }),
+      never: await this.ownLives(container, 'endless'),
+      own: await this.ownLives(container, 'ending'),
     }
+  }
+
+  /** Living items with a lifespan of their own: those with an end, or the endless ones. */
+  async ownLives(container: ContainerRecord, kind: 'ending' | 'endless'): Promise<number> {
+    const { ownAfter } = livingAt(container.policy, await this.#store.moment())
+    const range =
+      kind === 'ending'
+        ? { after: ownAfter, upTo: neverDeadline - 1 }
+        : { after: neverDeadline - 1, upTo: neverDeadline }
+    return this.#store.count(container, { lifespan: 'own', ...range })
   }
 
   /** Deaths that this process saw, and rows that still wait, by the time of death. */
@@ -126,9 +134,11 @@ export class Reports {
     return forecast(this.#store, container, window)
   }
 
-  /** Why an item is alive or dead. */
-  explain(container: ContainerRecord, key: ItemKey): Promise<Explanation> {
-    return explain(this.#store, container, key)
+  /** Why an item is alive or dead: the first of these keys that is there. */
+  async explain(container: ContainerRecord, key: ItemKey, ...others: readonly ItemKey[]): Promise<Explanation> {
+    const found = await explain(this.#store, container, key)
+    const [next, ...rest] = others
+    return found.state === 'unknown' && next !== undefined ? this.explain(container, next, ...rest) : found
   }
 
   /** What another default time to live would do. Changes nothing. */

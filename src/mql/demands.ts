@@ -28,6 +28,9 @@ import type { Sort } from './paths/sort-order.ts'
 
 type Bound = KeyBound<Value>
 
+/** Terms of one list that are looked at: each is compared with each. More would not make a better choice. */
+const termsMax = 100
+
 interface PathDemand extends Demand {
   readonly bounds: readonly Bound[]
   /** Whether the bounds express the whole term. */
@@ -36,13 +39,13 @@ interface PathDemand extends Demand {
 
 export function demandsOf(filter: Filter, sort?: Sort, collation?: Collation | undefined): Demands {
   const terms = termsOf(filter)
-  const found = terms.map(term => demandsOfTerm(term, collation))
-  const all = found.flat()
-  const demands = merged(all)
+  const found = terms.slice(0, termsMax).map(term => demandsOfTerm(term, collation))
+  const demands = merged(found.flat())
   return {
     demands: demands.toSorted((a, b) => narrowness(b) - narrowness(a)),
     order: orderOf(sort),
     isWholeFilter:
+      terms.length <= termsMax &&
       found.every(each => each.length === 1 && each[0]!.isWhole) &&
       new Set(demands.map(({ path }) => path.join('.'))).size === demands.length,
     keyRange: (bound, options) => bsonKeyRange(bound, options, collation),
@@ -66,6 +69,7 @@ function demandsOfTerm(term: Filter, collation: Collation | undefined): PathDema
 
 /** `{ $or: [{ a: 1 }, { a: 2 }] }`: one path with the bounds of all branches. */
 function alternatives(filters: readonly Filter[], collation: Collation | undefined): PathDemand[] {
+  if (filters.length > indexBoundsMax) return []
   const branches = filters.map(filter => {
     const terms = termsOf(filter)
     const demands = terms.flatMap(each => demandsOfTerm(each, collation))
@@ -83,17 +87,19 @@ function demandsOfField(path: readonly string[], condition: Condition, collation
   if (path.some(isArrayIndex)) return []
   switch (condition.kind) {
     case 'all':
-      return condition.of.flatMap(each => demandsOfField(path, each, collation).map(inexact))
+      return condition.of.slice(0, termsMax).flatMap(each => demandsOfField(path, each, collation).map(inexact))
     case 'elementValue': {
-      const demands = condition.of.flatMap(each => demandsOfField(path, each, collation))
+      const demands = condition.of.slice(0, termsMax).flatMap(each => demandsOfField(path, each, collation))
       // All conditions test the same element, so two ends always make one range.
       return merged(demands).map(({ path, bounds }) => ({ path, bounds: bounds as readonly Bound[], isWhole: false }))
     }
     case 'elementDocument':
-      return termsOf(condition.of).flatMap(term => {
-        if (term.kind !== 'field') return []
-        return demandsOfField([...path, ...term.path.split('.')], term.condition, collation).map(inexact)
-      })
+      return termsOf(condition.of)
+        .slice(0, termsMax)
+        .flatMap(term => {
+          if (term.kind !== 'field') return []
+          return demandsOfField([...path, ...term.path.split('.')], term.condition, collation).map(inexact)
+        })
     default: {
       // A pattern is about the text, and the keys of a collated index are not texts.
       if (collation !== undefined && hasPattern(condition)) return []

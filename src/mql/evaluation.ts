@@ -1,15 +1,25 @@
 /**
  * What a command computes from single documents, as a program for another thread: whether a filter lets a
  * document through, what a projection shows of it, what an update or `$merge` makes of it, whether it keeps
- * the rules of its collection; and the values of `let`.
+ * the rules of its collection; the values of `let`; and whether a filter or an update is one.
  *
  * The inputs are one BSON document, and so is each result.
  */
 
 import { assert } from '../base/error.ts'
 import { bsonType } from '../document/bson/types.ts'
-import { BsonDocument, binary, bool, date, type Field, int32, timestamp, type Value } from '../document/bson/value.ts'
-import { encodeDocument } from '../document/bson/writer.ts'
+import {
+  BsonDocument,
+  binary,
+  bool,
+  date,
+  type Field,
+  int32,
+  string,
+  timestamp,
+  type Value,
+} from '../document/bson/value.ts'
+import { BsonWriter, encodeDocument } from '../document/bson/writer.ts'
 import type { Program } from '../query/program.ts'
 import type { MqlEvaluation } from '../query/statement.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
@@ -21,7 +31,7 @@ import type { Projection } from './projection/projection.ts'
 import type { Namespace } from './stages/namespace.ts'
 import { mergeStage, type WritingStage } from './stages/write.ts'
 import type { UpdateContext } from './update/modifier.ts'
-import { compileUpdate, type Updated } from './update/update.ts'
+import { type CompiledUpdate, compileUpdate, type Updated } from './update/update.ts'
 import { Validator } from './validation/validator.ts'
 
 /** Computes one result from one document. Undefined values are left out. */
@@ -56,7 +66,20 @@ export function encodeInputs({ position, now, isMulti, isInsert, ...values }: Ev
   if (isMulti === true) fields.push(['isMulti', bool(true)])
   if (isInsert === true) fields.push(['isInsert', bool(true)])
   if (now !== undefined) fields.push(['nowMs', date(BigInt(now.epochMs))], ['timestamp', timestamp(now.timestamp)])
-  return new Uint8Array(encodeDocument(fields))
+  // A message to another thread carries the whole buffer.
+  const writer = new BsonWriter(encodedBytes(fields))
+  writer.document(BsonDocument.of(fields))
+  return new Uint8Array(writer.bytes())
+}
+
+/** About as many as the values take, so that a large buffer does not grow several times. */
+function encodedBytes(fields: readonly Field[]): number {
+  let bytes = 256
+  for (const [, value] of fields) {
+    const raw = value.type === bsonType.document || value.type === bsonType.array ? value.raw : undefined
+    if (raw !== undefined) bytes += raw.end - raw.start + 32
+  }
+  return bytes
 }
 
 /** The parts of the language that the table below puts together. */
@@ -96,22 +119,25 @@ const kinds: Readonly<Record<EvaluationKind, (request: EvaluationRequest, parts:
       return [['matches', bool(matches)], ...(position === undefined ? [] : [['position', int32(position)] as const])]
     }
   },
+  parsing: ({ inputs, variables }, parts) => {
+    const { order } = parts.filter({ filter: documentOf(inputs, 'filter'), variables, allowsNear: true })
+    return () => [['hasOrder', bool(order !== undefined)]]
+  },
   projection: ({ inputs, variables }, parts) => {
     const { project } = parts.projection(documentOf(inputs, 'projection'), variables)
     const position = positionOf(inputs)
     return document => [['document', binary(project(document, position))]]
   },
-  update: ({ inputs, variables, namespace }) => {
-    const spec = inputs.get('update')
-    assert(spec?.type === bsonType.document || spec?.type === bsonType.array, 'an update is a document or stages')
-    const arrayFilters = inputs.get('arrayFilters')
-    const { apply } = compileUpdate(spec, {
-      arrayFilters: arrayFilters?.type === bsonType.array ? arrayFilters : undefined,
-      isMulti: inputs.get('isMulti') !== undefined,
-      pipeline: updatePipeline(commandScope(variables), namespace),
-      collation: variables.constants.collation,
-    })
-    const context = contextOf(inputs)
+  compiling: request => {
+    const { kind, needsPosition } = compiledUpdate(request)
+    return () => [
+      ['kind', string(kind)],
+      ['needsPosition', bool(needsPosition)],
+    ]
+  },
+  update: request => {
+    const { apply } = compiledUpdate(request)
+    const context = contextOf(request.inputs)
     return document => {
       const updated = apply(document, context)
       return [
@@ -140,6 +166,18 @@ const kinds: Readonly<Record<EvaluationKind, (request: EvaluationRequest, parts:
   let:
     ({ variables }) =>
     () => [['values', computeLet(variables)]],
+}
+
+function compiledUpdate({ inputs, variables, namespace }: EvaluationRequest): CompiledUpdate {
+  const spec = inputs.get('update')
+  assert(spec?.type === bsonType.document || spec?.type === bsonType.array, 'an update is a document or stages')
+  const arrayFilters = inputs.get('arrayFilters')
+  return compileUpdate(spec, {
+    arrayFilters: arrayFilters?.type === bsonType.array ? arrayFilters : undefined,
+    isMulti: inputs.get('isMulti') !== undefined,
+    pipeline: updatePipeline(commandScope(variables), namespace),
+    collation: variables.constants.collation,
+  })
 }
 
 /** The values of the variables that have one. */
@@ -181,6 +219,19 @@ export function isMatch(result: BsonDocument): boolean {
 
 export function matchPosition(result: BsonDocument): number | undefined {
   return positionOf(result)
+}
+
+/** What is known of an update that was compiled. */
+export function updateForm(result: BsonDocument): Pick<CompiledUpdate, 'kind' | 'needsPosition'> {
+  const [kind, needsPosition] = [result.get('kind'), result.get('needsPosition')]
+  assert(kind?.type === bsonType.string && needsPosition?.type === bsonType.bool, 'an update has a form')
+  return { kind: kind.value as CompiledUpdate['kind'], needsPosition: needsPosition.value }
+}
+
+/** Whether the filter that was parsed says which document comes first. */
+export function hasOrder(result: BsonDocument): boolean {
+  const found = result.get('hasOrder')
+  return found?.type === bsonType.bool && found.value
 }
 
 export function madeDocument(result: BsonDocument): Uint8Array {

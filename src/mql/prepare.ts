@@ -15,7 +15,8 @@ import type { IdOrder, MqlEvaluation, MqlFilter, MqlPipeline, MqlStatement, MqlV
 import { evaluationProgram } from './evaluation.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
 import { expressionTest, expressionValue } from './expressions/expression.ts'
-import { compileFilter, type FilterSpec, type Matcher } from './filter/match.ts'
+import { compileFilter, compileParsed, type FilterSpec, type Matcher } from './filter/match.ts'
+import { parseSmallTerms } from './filter/parse-filter.ts'
 import { compileSort, type Sort, type SortComponent } from './paths/sort-order.ts'
 import { commandScope, compilePipeline, type Pipeline, type PipelineSpec } from './pipeline/pipeline.ts'
 import { marksOf } from './pipeline/row-marks.ts'
@@ -28,6 +29,15 @@ export function prepareFilter(spec: FilterSpec): Matcher {
   const { filter, allowsNear, variables } = spec
   const { collation } = variables.constants
   return { ...compileFilter(filter, { expression, collation }, { isWholeDocument: true, allowsNear }), spec }
+}
+
+/** The same for a filter that is known to be right, takes long to parse, and gives no order. */
+export function prepareKnownFilter(spec: FilterSpec): Matcher {
+  const expression = expressionTest(commandScope(spec.variables))
+  const { filter, allowsNear, variables } = spec
+  const { collation } = variables.constants
+  const parsed = parseSmallTerms(filter, { isWholeDocument: true, allowsNear })
+  return { ...compileParsed(parsed, { expression, collation }), spec }
 }
 
 export function prepareProjection(spec: BsonDocument, variables: CommandVariables): Projection {

@@ -10,6 +10,7 @@
 import { machine } from '../base/clock.ts'
 import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import { leaseHere, type MemoryLease } from '../base/memory-account.ts'
+import { nextSlice } from '../base/slices.ts'
 import { lookAtWork, WorkTooLong } from '../base/work.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
@@ -177,6 +178,8 @@ class PageUnderWay {
     const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct, this.#lease)
     const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct, this.#lease)
     let bytesOfItem = 0
+    // A row that stands for equal ones is not about one item, nor is a row that comes after all items.
+    const isTraced = keepsOrigins === true && program.distinct === undefined
     let originOfItem: RowOrigin | undefined
     let added = 0
     const emit = (value: unknown, sortKey: Uint8Array | undefined) => {
@@ -201,7 +204,7 @@ class PageUnderWay {
       this.#note(batch)
       for (const item of batch.items) {
         bytesOfItem = item.body.length
-        if (keepsOrigins === true) originOfItem = originOf(item)
+        if (isTraced) originOfItem = originOf(item)
         program.accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
         if (isEnough()) break
         if (this.#isSliceOver()) await this.#turn()
@@ -210,6 +213,7 @@ class PageUnderWay {
       isMore = after !== undefined && !isEnough()
     }
     bytesOfItem = 0
+    originOfItem = undefined
     program.finish(emit)
 
     const all = [...undecided.rows(), ...top.rows()]
@@ -284,7 +288,7 @@ class PageUnderWay {
 
   async #turn(): Promise<void> {
     if (++this.#slices > (this.#request.slicesMax ?? Number.POSITIVE_INFINITY)) throw new WorkTooLong()
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    await nextSlice()
     this.#request.signal?.().throwIfAborted()
     lookAtWork()
     this.#sliceStartMs = machine.monotonicMs()

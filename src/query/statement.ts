@@ -90,7 +90,7 @@ export interface MqlPipeline {
 /** Something that is computed from single documents (`mql/evaluation.ts`). */
 export interface MqlEvaluation {
   readonly kind: 'evaluation'
-  readonly of: 'filter' | 'projection' | 'update' | 'merge' | 'rules' | 'let'
+  readonly of: 'filter' | 'parsing' | 'projection' | 'update' | 'compiling' | 'merge' | 'rules' | 'let'
   readonly inputs: Uint8Array
   readonly namespace: { readonly database: string; readonly collection: string }
 }

@@ -147,6 +147,8 @@ export interface Store extends AsyncDisposable {
   log(container: ContainerRecord, range: ChangeRange, page: PageSize): MaybePromise<LogAnswer>
   /** The position behind all entries of the log so far. */
   logNow(container: ContainerRecord): MaybePromise<ChangePosition>
+  /** A position that all entries of the log from this moment on are behind; some earlier ones may be too. */
+  logSince(container: ContainerRecord, moment: EpochSeconds): MaybePromise<ChangePosition>
   /**
    * The logs of all BSON containers as one, behind a tick (P14). Entries are remembered as long as their
    * container's log.

@@ -13,6 +13,7 @@ import {
   start,
 } from '../../test/simulation/fixture.ts'
 import { fc } from '../../test/support/property.ts'
+import { timeText } from '../base/time-words.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import { explain, forecast, preview, ttlStatus } from './report.ts'
 import type { Explanation } from './report-shapes.ts'
@@ -269,10 +270,10 @@ describe('an item explained', () => {
   const never = 'The item never expires: its own ttl is -1, or it has none and the container has no default.'
   const by = { inherited: "the container's default of 100 s", own: 'its own ttl of 40 s' }
   const lives = (left: number, until: number, source: string) =>
-    `The item lives until ${start + until}, ${left} s from now, by ${source}, counted from its last write.`
+    `The item lives until ${timeText(start + until, start + until - left)}, by ${source}, counted from its last write.`
   const died = (ago: number, at: number, source: string) =>
-    `The item died at ${start + at}, ${ago} s ago, by ${source}, counted from its last write. It waits to be ` +
-    'removed; nobody sees it.'
+    `The item died at ${timeText(start + at, start + at + ago)}, by ${source}, counted from its last write. It waits ` +
+    'to be removed; nobody sees it.'
 
   // Default, ttl, seconds after the write: state, rule, effective ttl, expires after, seconds left; and the
   // sentence.
@@ -363,4 +364,33 @@ test('counting works over more rows than one turn examines', async () => {
   )
   clock.advance(9)
   assert.equal((await ttlStatus(store, container)).backlog, 10_002)
+})
+
+test('a preview and a forecast count those that die in them, and not all that live', async () => {
+  const { clock, store, container } = await fresh(1_000_000)
+  await putMany(store, container, 3000)
+  clock.advance(500_000)
+  await putMany(store, container, 20, 50)
+  await putMany(store, container, 10, -1)
+  let counted = 0
+  const counting = new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'count') {
+        return async (...asked: Parameters<typeof store.count>) => {
+          const count = await target.count(...asked)
+          counted += count
+          return count
+        }
+      }
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const { within1h, later, never } = await preview(counting, container, 2_000_000)
+  assert.deepEqual({ within1h, later, never }, { within1h: 20, later: 3000, never: 10 })
+  assert.equal(counted, 30)
+  counted = 0
+  const foreseen = await forecast(counting, container, { windowSeconds: 100, bucketCount: 1 })
+  assert.deepEqual({ later: foreseen.later, never: foreseen.never }, { later: 3000, never: 10 })
+  assert.equal(counted, 30)
 })

@@ -2,6 +2,7 @@
 
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
+import { timeText } from '../base/time-words.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../store/item.ts'
 import { type Living, neverDeadline, type TtlPolicy } from '../store/policy.ts'
@@ -21,11 +22,7 @@ export async function ttlStatus(store: Store, container: ContainerRecord): Promi
   const { policy } = container
   const living = livingAt(policy, moment)
   const census = await store.census(container)
-  const dead: Record<Cohort['lifespan'], Cohort> = {
-    inherited: { lifespan: 'inherited', after: beforeAll, upTo: living.inheritedAfter },
-    own: { lifespan: 'own', after: beforeAll, upTo: living.ownAfter },
-  }
-  const backlog = (await store.count(container, dead.inherited)) + (await store.count(container, dead.own))
+  const backlog = await countDead(store, container, living)
   const deadlines: number[] = []
   if (hasDeadOf('inherited', census, living)) {
     deadlines.push(Math.min(moment, census.earliestInherited! + inheritedLifespan(policy)))
@@ -39,6 +36,12 @@ export async function ttlStatus(store: Store, container: ContainerRecord): Promi
     oldestDeadline,
     lagSeconds: oldestDeadline === null ? 0 : moment - oldestDeadline,
   }
+}
+
+async function countDead(store: Store, container: ContainerRecord, living: Living): Promise<number> {
+  const count = (lifespan: Cohort['lifespan'], upTo: number) =>
+    store.count(container, { lifespan, after: beforeAll, upTo })
+  return (await count('inherited', living.inheritedAfter)) + (await count('own', living.ownAfter))
 }
 
 /**
@@ -86,7 +89,8 @@ export async function preview(store: Store, container: ContainerRecord, defaultT
  * Counts, of the items alive now, how many die at once under a policy and how many up to each edge.
  *
  * Under one policy the thresholds only rise, so items that die between two edges lie between the thresholds
- * of the two.
+ * of the two. Of the others not all are counted: the census knows how many items there are, so the cost is
+ * that of those that die, and of one kind of those that stay.
  */
 async function deaths(
   store: Store,
@@ -99,27 +103,29 @@ async function deaths(
     upTo > after ? store.count(container, { lifespan, after, upTo }) : Promise.resolve(0)
   const spans: { inherited: number; own: number }[] = []
   let before: Living = livingAt(container.policy, moment)
-  const livingInherited = await count('inherited', before.inheritedAfter, neverDeadline)
-  const livingOwn = await count('own', before.ownAfter, neverDeadline)
-  const livingOwnForEver = await count('own', neverDeadline - 1, neverDeadline)
+  const { rows } = await store.census(container)
+  let left = rows - (await countDead(store, container, before))
   for (const edge of [moment, ...edges]) {
     const { inheritedAfter, ownAfter } = livingAt(policy, edge as EpochSeconds)
-    spans.push({
-      inherited: await count('inherited', before.inheritedAfter, inheritedAfter),
-      own: await count('own', before.ownAfter, ownAfter),
-    })
+    const inherited = await count('inherited', before.inheritedAfter, inheritedAfter)
+    const own = await count('own', before.ownAfter, ownAfter)
+    spans.push({ inherited, own })
+    left -= inherited + own
     before = {
       inheritedAfter: Math.max(before.inheritedAfter, inheritedAfter),
       ownAfter: Math.max(before.ownAfter, ownAfter),
     }
   }
+  // Items may be written or removed between two counts.
+  left = Math.max(0, left)
   const { defaultTtl } = policy
-  const died = (kind: 'inherited' | 'own') => spans.reduce((sum, span) => sum + span[kind], 0)
-  const inheritedLeft = livingInherited - died('inherited')
-  const ownLeft = livingOwn - died('own')
-  const inheritsForEver = defaultTtl === null || defaultTtl === -1
-  const never = (inheritsForEver ? inheritedLeft : 0) + (defaultTtl === null ? ownLeft : livingOwnForEver)
-  return { spans, never, later: inheritedLeft + ownLeft - never }
+  if (defaultTtl === null) return { spans, never: left, later: 0 }
+  if (defaultTtl > 0) {
+    const never = Math.min(left, await count('own', neverDeadline - 1, neverDeadline))
+    return { spans, never, later: left - never }
+  }
+  const later = Math.min(left, await count('own', before.ownAfter, neverDeadline - 1))
+  return { spans, never: left - later, later }
 }
 
 export interface Behind {
@@ -233,11 +239,11 @@ function sentence(facts: {
     case 'inherited': {
       const source =
         rule === 'own' ? `its own ttl of ${effectiveTtl} s` : `the container's default of ${effectiveTtl} s`
+      const when = timeText(expiresAt!, moment)
       const since = 'counted from its last write'
       return state === 'dead'
-        ? `The item died at ${expiresAt}, ${moment - expiresAt!} s ago, by ${source}, ${since}. It waits to be ` +
-            'removed; nobody sees it.'
-        : `The item lives until ${expiresAt}, ${expiresAt! - moment} s from now, by ${source}, ${since}.`
+        ? `The item died at ${when}, by ${source}, ${since}. It waits to be removed; nobody sees it.`
+        : `The item lives until ${when}, by ${source}, ${since}.`
     }
   }
 }

@@ -248,6 +248,24 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         assert.equal(new Set(versions).size, versions.length)
       }))
 
+    test('P13: all entries from a second on come after the position of that second', () =>
+      within(async (store, clock) => {
+        const container = await loggedContainer(store, 600, -1)
+        for (let second = 0; second < 30; second++) {
+          await store.write(container, put('create', keyOf(`${second}`), { content: { n: second }, ttl: 3 }))
+          if (second % 2 === 0) await store.write(container, { kind: 'delete', key: keyOf(`${second}`) })
+          clock.advance(1)
+          await store.sweep(container, 100)
+        }
+        const { entries: all } = await readLog(store, container, '0')
+        for (let second = 0; second <= 30; second += 5) {
+          const moment = toEpochSeconds(start + second)
+          const { entries } = await readLog(store, container, await store.logSince(container, moment))
+          const isWanted = ({ ts }: { ts: number }) => ts >= moment
+          assert.deepEqual(entries.filter(isWanted), all.filter(isWanted))
+        }
+      }))
+
     test('P13: forgets entries beyond its retention at once, and says so', () =>
       within(async (store, clock) => {
         const container = await loggedContainer(store, 60)

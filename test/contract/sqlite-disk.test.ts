@@ -2,19 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { withContract } from '../../src/adapters/contract.ts'
+import { dataFile } from '../../src/adapters/sqlite/file/schema.ts'
+import { pageBytes } from '../../src/adapters/sqlite/file/settings.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
-import { dataFile } from '../../src/adapters/sqlite/schema.ts'
-import { pageBytes } from '../../src/adapters/sqlite/settings.ts'
 import { Snapshots } from '../../src/adapters/sqlite/snapshot.ts'
 import { ManualClock, machine, toEpochSeconds } from '../../src/base/clock.ts'
 import { CapacityError } from '../../src/base/error.ts'
 import { sweepRowsMax } from '../../src/base/limits.ts'
 import { jsonIndexKeys } from '../../src/document/index-keys.ts'
+import { writeMarks } from '../support/end-marks.ts'
 import { put } from '../support/item-write.ts'
 import { keyOf, makeContainer } from './store-contract.ts'
 
@@ -51,7 +53,6 @@ test('a WAL whose damage lost acknowledged writes is refused; a last commit that
   await live.end()
   const walFile = join(crashed, `${dataFile}-wal`)
   const wal = readFileSync(walFile)
-  const frameBytes = pageBytes + 24
   const frames = Math.floor((wal.length - 32) / frameBytes)
   const ends = Array.from({ length: frames }, (_, n) => n).filter(n => wal.readUInt32BE(32 + n * frameBytes + 4) > 0)
   assert.ok(ends.length > 5)
@@ -80,8 +81,177 @@ test('a WAL whose damage lost acknowledged writes is refused; a last commit that
   writeFileSync(join(accepted, `${dataFile}-wal`), half)
   assert.throws(() => open(accepted))
   await open(accepted, { acceptLostWrites: true }).end()
-  for (const used of [directory, crashed, accepted]) rmSync(used, { recursive: true })
+  const foreign = scratch()
+  cpSync(crashed, foreign, { recursive: true })
+  writeFileSync(join(foreign, `${dataFile}-wal`), inOtherByteOrder(wal))
+  const moved = open(foreign)
+  assert.equal((await moved.store.census(await containerIn(moved.store))).rows, 5)
+  await moved.end()
+  cpSync(crashed, foreign, { recursive: true })
+  writeFileSync(join(foreign, `${dataFile}-wal`), inOtherByteOrder(half, wal))
+  assert.throws(() => open(foreign), /acknowledged are lost/)
+  for (const used of [directory, crashed, accepted, foreign]) rmSync(used, { recursive: true })
 })
+
+/** A directory as a crash leaves it, whose mark names the last of five commits. */
+async function markedDirectory() {
+  const directory = scratch()
+  const live = open(directory)
+  const container = await makeContainer(live.store, null)
+  for (let n = 0; n < 5; n++) await live.store.write(container, itemOf(n))
+  writeMarks()
+  const crashed = scratch()
+  cpSync(directory, crashed, { recursive: true })
+  await live.end()
+  assert.ok(!existsSync(join(directory, `${dataFile}-mark`)), 'a store that was closed has no mark')
+  rmSync(directory, { recursive: true })
+  return crashed
+}
+
+const frameBytes = pageBytes + 24
+/** What may become of a WAL without any trace in it. */
+const losses: Readonly<Record<string, (wal: Buffer) => Buffer | undefined>> = {
+  'is deleted': () => undefined,
+  'is empty': () => Buffer.alloc(0),
+  'ends in its header': wal => wal.subarray(0, 20),
+  'is cut to half': wal => wal.subarray(0, wal.length / 2),
+  'lacks its last frame': wal => wal.subarray(0, wal.length - frameBytes),
+  'lacks its last byte': wal => wal.subarray(0, wal.length - 1),
+  'has a damaged last frame': wal => {
+    const damaged = Buffer.from(wal)
+    damaged[wal.length - 100]! ^= 1
+    return damaged
+  },
+}
+
+for (const [what, damage] of Object.entries(losses)) {
+  test(`a WAL that ${what} after a crash is refused, and nothing is changed`, async () => {
+    const directory = await markedDirectory()
+    const walFile = join(directory, `${dataFile}-wal`)
+    const damaged = damage(readFileSync(walFile))
+    if (damaged === undefined) rmSync(walFile)
+    else writeFileSync(walFile, damaged)
+    const data = readFileSync(join(directory, dataFile))
+    for (let again = 0; again < 2; again++) {
+      assert.throws(() => open(directory), /older than its last use: .*acknowledged are lost.*--accept-lost-writes/)
+    }
+    assert.deepEqual(readFileSync(join(directory, dataFile)), data)
+    if (damaged !== undefined) assert.deepEqual(readFileSync(walFile), damaged)
+    const accepted = open(directory, { acceptLostWrites: true })
+    // Once is enough, also if this server crashes as well.
+    const crashed = scratch()
+    cpSync(directory, crashed, { recursive: true })
+    await accepted.end()
+    for (const used of [directory, crashed]) {
+      await open(used).end()
+      rmSync(used, { recursive: true })
+    }
+  })
+}
+
+test('a new container that was lost with the WAL is missed, too', async () => {
+  const directory = scratch()
+  const live = open(directory)
+  await makeContainer(live.store, null)
+  writeMarks()
+  const crashed = scratch()
+  cpSync(directory, crashed, { recursive: true })
+  await live.end()
+  rmSync(join(crashed, `${dataFile}-wal`))
+  assert.throws(() => open(crashed), /acknowledged are lost/)
+  for (const used of [directory, crashed]) rmSync(used, { recursive: true })
+})
+
+test('a data file that was removed after a crash is refused, not made anew', async () => {
+  const directory = await markedDirectory()
+  for (const name of [dataFile, `${dataFile}-wal`, `${dataFile}-shm`]) rmSync(join(directory, name), { force: true })
+  assert.throws(() => open(directory), /acknowledged are lost/)
+  rmSync(directory, { recursive: true })
+})
+
+test('a healthy directory is never refused: after a crash, with an older mark, a torn one or none', async () => {
+  const directory = await markedDirectory()
+  const markFile = join(directory, `${dataFile}-mark`)
+  const mark = readFileSync(markFile)
+  if (process.platform !== 'win32') assert.equal(statSync(markFile).mode & 0o777, 0o600)
+  const startsWhole = async () => {
+    const copy = scratch()
+    cpSync(directory, copy, { recursive: true })
+    const { store, end } = open(copy)
+    assert.equal((await store.census(await containerIn(store))).rows, 5)
+    await end()
+    rmSync(copy, { recursive: true })
+  }
+  await startsWhole()
+  for (let length = 0; length < mark.length; length++) {
+    writeFileSync(markFile, mark.subarray(0, length))
+    await startsWhole()
+  }
+  rmSync(markFile)
+  await startsWhole()
+  writeFileSync(markFile, mark)
+  // Another program moves the WAL into the data file, and removes it.
+  {
+    using other = new DatabaseSync(join(directory, dataFile))
+    other.prepare('SELECT count(*) FROM containers').get()
+  }
+  assert.ok(!existsSync(join(directory, `${dataFile}-wal`)))
+  await startsWhole()
+  // The container of the mark may have been deleted since.
+  const later = open(directory)
+  const container = await containerIn(later.store)
+  await later.store.deleteContainer(container, undefined)
+  const crashed = scratch()
+  cpSync(directory, crashed, { recursive: true })
+  await later.end()
+  await open(crashed).end()
+  for (const used of [directory, crashed]) rmSync(used, { recursive: true })
+})
+
+test('frames that are left of an older WAL are no damage', async () => {
+  const directory = scratch()
+  const live = open(directory)
+  const container = await makeContainer(live.store, null)
+  for (let n = 0; n < 5; n++) await live.store.write(container, itemOf(n))
+  const walBytes = statSync(join(directory, `${dataFile}-wal`)).size
+  {
+    using other = new DatabaseSync(join(directory, dataFile))
+    other.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+  // The WAL begins anew, over the old frames.
+  await live.store.write(container, itemOf(5))
+  assert.equal(statSync(join(directory, `${dataFile}-wal`)).size, walBytes)
+  const crashed = scratch()
+  cpSync(directory, crashed, { recursive: true })
+  await live.end()
+  const { store, end } = open(crashed)
+  assert.equal((await store.census(await containerIn(store))).rows, 6)
+  await end()
+  for (const used of [directory, crashed]) rmSync(used, { recursive: true })
+})
+
+/** As a machine with the other byte order writes it: with checksums over big-endian words. */
+function inOtherByteOrder(wal: Buffer, sound = wal): Buffer {
+  const copy = Buffer.from(wal)
+  const words = Buffer.from(sound)
+  for (const each of [copy, words]) each.writeUInt32BE(0x377f0683, 0)
+  let sums = [0, 0]
+  const add = (from: number, to: number) => {
+    for (let at = from; at < to; at += 8) {
+      sums = [(sums[0]! + words.readUInt32BE(at) + sums[1]!) >>> 0, sums[1]!]
+      sums = [sums[0]!, (sums[1]! + words.readUInt32BE(at + 4) + sums[0]!) >>> 0]
+    }
+  }
+  const store = (at: number) => copy.writeUInt32BE(sums[1]!, copy.writeUInt32BE(sums[0]!, at))
+  add(0, 24)
+  store(24)
+  for (let at = 32; at + 24 + pageBytes <= wal.length; at += 24 + pageBytes) {
+    add(at, at + 8)
+    add(at + 24, at + 24 + pageBytes)
+    store(at + 16)
+  }
+  return copy
+}
 
 /** A directory whose data file has a damaged page with items. */
 async function damagedDirectory(): Promise<string> {

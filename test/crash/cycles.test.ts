@@ -13,12 +13,12 @@ import { Running, serverArguments } from './server-process.ts'
 import { definitionText } from './world.ts'
 
 test('fifty kills under load lose nothing acknowledged, revive nothing dead and remove nothing living', async () => {
-  const { writes, alive, gone, underWay, purgedByCall, fileChecks, startUpKills } = await runCycles({
+  const { writes, alive, gone, underWay, purgedByCall, fileChecks, startUpKills, marks } = await runCycles({
     seed: 1,
     cycles: 50,
   })
   // Otherwise the test would have checked nothing.
-  const happened = { writes, alive, gone, underWay, purgedByCall, fileChecks, startUpKills }
+  const happened = { writes, alive, gone, underWay, purgedByCall, fileChecks, startUpKills, marks }
   for (const [name, count] of Object.entries(happened)) assert.ok(count > 0, `${name}: ${JSON.stringify(happened)}`)
 })
 

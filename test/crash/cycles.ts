@@ -7,9 +7,13 @@
  * was cut off may or may not have happened, and either is right.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { checkpointPages } from '../../src/adapters/sqlite/file/checkpoints.ts'
+import { markMs } from '../../src/adapters/sqlite/file/end-mark.ts'
+import { dataFile } from '../../src/adapters/sqlite/file/schema.ts'
+import { pageBytes } from '../../src/adapters/sqlite/file/settings.ts'
 import { machine } from '../../src/base/clock.ts'
 import { Client } from './client.ts'
 import { checkCopy, checkFile } from './file-check.ts'
@@ -49,6 +53,7 @@ export async function runCycles({
     for (cycle = 1; cycle <= cycles; cycle++) {
       const random = new Random(seed, cycle)
       await endUnderLoad(server, world, { random, seed, cycle, signal })
+      countFiles(directory, world)
       await betweenLives(directory, world, random)
       server = await start(directory, world)
       await withClients(server, (clients, wire) => checkRecovered(clients, wire, world, random))
@@ -93,7 +98,12 @@ async function endUnderLoad(
   const { endpoint, mongoUri } = running
   // One cycle in five lasts until the purger has started to work by itself.
   const untilPurgeMs = running.spawnedMs + firstPurgeMs - machine.monotonicMs() + random.between(0, 150)
-  const lifeMs = random.chance(0.2) ? Math.max(5, untilPurgeMs) : random.between(5, 400)
+  // One in ten lasts until marks are written beside the file (`end-mark.ts`), and the WAL gets long.
+  const lifeMs = random.chance(0.1)
+    ? 2 * markMs + random.between(0, markMs)
+    : random.chance(0.2)
+      ? Math.max(5, untilPurgeMs)
+      : random.between(5, 400)
   // And one in five ends with a step of the clock that no write carries into the file.
   const endsQuietly = random.chance(0.2)
   let isEnding = false
@@ -116,6 +126,14 @@ async function endUnderLoad(
   await load
   check(running.stderr === '', `the server complained: ${running.stderr}`)
   check(signal === 'SIGKILL' || exit.code === 0, `the server ended with ${exit.signal ?? exit.code}`)
+}
+
+/** What the next start finds. */
+function countFiles(directory: string, { counts }: World): void {
+  const file = join(directory, dataFile)
+  if (existsSync(`${file}-mark`)) counts.marks++
+  const walBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  if (walBytes > checkpointPages * pageBytes) counts.longLogs++
 }
 
 /** A failed check ends the load early. */

@@ -80,7 +80,7 @@ test('a second process on a data directory is refused and told who holds it; the
   assert.equal(second.stdout, '')
   assert.match(
     second.stderr,
-    /^mayfly: The data directory .* is in use by another Mayfly \(process \d+\)\..*--data\.\n$/,
+    /^mayfly: The data directory .* is in use by another Mayfly \(process \d+\)\..*choose another directory\.\n$/,
   )
   assert.ok(second.stderr.includes(directory) && second.stderr.includes(`process ${first.child.pid}`))
   assert.deepEqual(await client.json('GET', '/alive'), { alive: true })

@@ -35,6 +35,9 @@ export interface Counts {
   gone: number
   startUpKills: number
   fileChecks: number
+  /** Kills that left a mark of the end, and those that left a WAL long enough for a checkpoint. */
+  marks: number
+  longLogs: number
   readyMsMax: number
 }
 
@@ -76,6 +79,8 @@ export function newWorld(): World {
       gone: 0,
       startUpKills: 0,
       fileChecks: 0,
+      marks: 0,
+      longLogs: 0,
       readyMsMax: 0,
     },
   }

@@ -10,20 +10,13 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { dataFile } from '../../src/adapters/sqlite/file/schema.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
-import { dataFile } from '../../src/adapters/sqlite/schema.ts'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { Random } from '../crash/random.ts'
+import { apply, type Event, type Files, readLog } from './disk-log.ts'
 import { underShim } from './faults.ts'
-import { scratch } from './shim.ts'
-
-interface Event {
-  readonly kind: 'w' | 't' | 's'
-  readonly name: string
-  readonly at: number
-  readonly size: number
-  readonly data: Buffer
-}
+import { scratch, storeFiles } from './shim.ts'
 
 /** Disks write sectors as a whole. */
 const sectorBytes = 512
@@ -68,26 +61,9 @@ export function losePower(
   }
 }
 
-function readLog(log: Buffer): Event[] {
-  const events: Event[] = []
-  for (let from = 0; from < log.length; ) {
-    const kind = String.fromCharCode(log[from]!) as Event['kind']
-    const nameEnd = from + 2 + log[from + 1]!
-    const name = log.toString('utf8', from + 2, nameEnd)
-    const at = Number(log.readBigUInt64LE(nameEnd))
-    const size = Number(log.readBigUInt64LE(nameEnd + 8))
-    const dataEnd = nameEnd + 16 + (kind === 'w' ? size : 0)
-    events.push({ kind, name, at, size, data: log.subarray(nameEnd + 16, dataEnd) })
-    from = dataEnd
-  }
-  return events
-}
-
 function acknowledgedIn(events: readonly Event[]): number[] {
   return events.filter(({ name }) => name.endsWith('-acknowledged')).map(({ data }) => data[0]!)
 }
-
-type Files = Map<string, Buffer>
 
 /** `losesAll`: nothing that was not synced has reached the disk. */
 function imageAt(events: readonly Event[], random: Random, losesAll: boolean): Files {
@@ -109,24 +85,11 @@ function torn(event: Event, random: Random): Event {
   return { ...event, data: event.data.subarray(0, sectorBytes * random.between(0, sectors)) }
 }
 
-function apply(files: Files, { kind, name, at, size, data }: Event): void {
-  const file = files.get(name) ?? Buffer.alloc(0)
-  if (kind === 't') files.set(name, sized(file, size))
-  if (kind !== 'w') return
-  const grown = file.length < at + data.length ? sized(file, at + data.length) : file
-  data.copy(grown, at)
-  files.set(name, grown)
-}
-
-function sized(file: Buffer, size: number): Buffer {
-  return Buffer.concat([file.subarray(0, size), Buffer.alloc(Math.max(0, size - file.length))])
-}
-
 /** What is wrong with this state of the disk: also if the server would not start with it. */
 function lossIn(files: Files, acknowledged: readonly number[]): string | undefined {
   const directory = scratch('mayfly-image-')
   try {
-    for (const name of [dataFile, `${dataFile}-wal`]) {
+    for (const name of storeFiles) {
       const file = files.get(name)
       if (file !== undefined) writeFileSync(join(directory, name), file, { mode: 0o600 })
     }

@@ -4,8 +4,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { dataFile } from '../../src/adapters/sqlite/file/schema.ts'
 
-export const faultKinds = ['EIO', 'ENOSPC', 'EFBIG', 'EDQUOT', 'short'] as const
+/** What a store keeps: as a process that ends leaves it. */
+export const storeFiles = [dataFile, `${dataFile}-wal`, `${dataFile}-mark`]
+
+export const faultKinds = ['EIO', 'ENOSPC', 'EFBIG', 'EDQUOT', 'EROFS', 'short'] as const
 
 /** In memory where there is such a place: the faults are made, so nothing need reach a real disk. */
 export function scratch(name: string): string {

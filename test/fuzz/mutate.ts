@@ -103,9 +103,12 @@ interface Place {
 
 function change({ parent, name }: Place, part: unknown, random: Random): void {
   const key = name as never
-  switch (random.weighted({ exchange: 5, remove: 1, rename: 2, add: 2, wrap: 1 })) {
+  switch (random.weighted({ exchange: 5, remove: 1, rename: 2, add: 2, wrap: 1, multiply: 0.05 })) {
     case 'exchange':
       parent[key] = part as never
+      return
+    case 'multiply':
+      multiply(parent, name, random)
       return
     case 'remove':
       if (Array.isArray(parent)) parent.splice(Number(name), 1)
@@ -120,6 +123,19 @@ function change({ parent, name }: Place, part: unknown, random: Random): void {
       return
     case 'wrap':
       parent[key] = (random.chance(0.5) ? [parent[key]] : { [random.pick(pieces)]: parent[key] }) as never
+  }
+}
+
+/** So many that a parser shows whether it takes longer with each of them. */
+const partsMax = 3000
+
+/** A part again and again, in a document each time under another name. */
+function multiply(parent: Document | unknown[], name: string, random: Random): void {
+  const part = (parent as Document)[name]
+  const start = random.pick(['a', '$a', '_id', name])
+  for (let count = random.between(2, partsMax); count > 0; count--) {
+    if (Array.isArray(parent)) parent.push(part)
+    else parent[`${start}${count}`] = part
   }
 }
 

@@ -7,7 +7,6 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type WorkWatch, watched } from '../../src/base/work.ts'
 import { parseExtendedDocument } from '../../src/document/bson/parse-extended-json.ts'
 import { type BsonArray, BsonDocument } from '../../src/document/bson/value.ts'
 import { encodeDocument } from '../../src/document/bson/writer.ts'
@@ -16,19 +15,8 @@ import { updatePipeline } from '../../src/mql/pipeline/update-pipeline.ts'
 import { prepareFilter } from '../../src/mql/prepare.ts'
 import { documentBytes } from '../../src/mql/stages/stage.ts'
 import { finds, pipelines } from '../query/random-mongo.ts'
+import { outcome, someSteps, untilDone, untilLook } from '../support/cut-work.ts'
 import { fc } from '../support/property.ts'
-
-class Cut extends Error {}
-
-/** Ends the work at its nth look. */
-function cutAt(look: number): WorkWatch {
-  let left = look
-  return {
-    look: () => {
-      if (left-- === 0) throw new Cut()
-    },
-  }
-}
 
 function bson(document: object): BsonDocument {
   return BsonDocument.view(encodeDocument(parseExtendedDocument(JSON.stringify(document))))
@@ -51,46 +39,20 @@ const documents = Array.from({ length: 60 }, (_, n) => ({
   text: 'ab'.repeat(150),
 })).map(document => documentBytes(bson(document)))
 
-async function results(stages: readonly object[], watch: WorkWatch | undefined): Promise<string[]> {
-  return watched(watch, async () => {
-    const pipeline = compilePipeline(stagesOf(stages), { ...variables, namespace })
-    async function* all() {
-      yield documents.map(bytes => BsonDocument.view(bytes))
-    }
-    const made: string[] = []
-    const run = pipeline.runTail(all(), { find: none, replace: none, merge: none } as never)
-    for await (const batch of run) for (const each of batch) made.push(Buffer.from(documentBytes(each)).toString('hex'))
-    return made
-  })
+async function results(stages: readonly object[]): Promise<string[]> {
+  const pipeline = compilePipeline(stagesOf(stages), { ...variables, namespace })
+  async function* all() {
+    yield documents.map(bytes => BsonDocument.view(bytes))
+  }
+  const made: string[] = []
+  const run = pipeline.runTail(all(), { find: none, replace: none, merge: none } as never)
+  for await (const batch of run) for (const each of batch) made.push(Buffer.from(documentBytes(each)).toString('hex'))
+  return made
 }
 
 function none(): never {
   throw new Error('there is no other collection')
 }
-
-async function outcome<T>(work: () => T | Promise<T>): Promise<T | string> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Cut) throw error
-    return String(error)
-  }
-}
-
-/** Cuts the work more and more late, until it is done. Returns how often it was cut. */
-async function untilDone<T>(work: (watch: WorkWatch) => Promise<T> | T, steps: readonly number[]) {
-  let cuts = 0
-  for (let look = 0; ; look += steps[cuts % steps.length]!) {
-    try {
-      return { result: await outcome(() => work(cutAt(look))), cuts }
-    } catch (error) {
-      assert.ok(error instanceof Cut)
-      cuts++
-    }
-  }
-}
-
-const someSteps = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 })
 
 const numbers = {
   $map: { input: '$list', as: 'n', in: { $add: ['$$n', { $size: { $setUnion: ['$list', ['$$n']] } }] } },
@@ -119,8 +81,8 @@ const heavy: readonly object[][] = [
 test('pipelines that are cut and begin again give what they give at once', async () => {
   let cuts = 0
   for (const stages of heavy) {
-    const expected = await outcome(() => results(stages, undefined))
-    const done = await untilDone(watch => results(stages, watch), [60, 400])
+    const expected = await outcome(() => results(stages))
+    const done = await untilDone(() => results(stages), [60, 400])
     assert.deepEqual(done.result, expected, JSON.stringify(stages))
     cuts += done.cuts
   }
@@ -130,15 +92,15 @@ test('pipelines that are cut and begin again give what they give at once', async
 test('random pipelines and filters that are cut and begin again give what they give at once', async () => {
   const property = fc.asyncProperty(pipelines, finds, someSteps, async (stages, { filter }, steps) => {
     const plain = JSON.parse(JSON.stringify(stages).replaceAll('"$$most"', '6'))
-    const expected = await outcome(() => results(plain, undefined))
-    assert.deepEqual((await untilDone(watch => results(plain, watch), steps)).result, expected)
+    const expected = await outcome(() => results(plain))
+    assert.deepEqual((await untilDone(() => results(plain), steps)).result, expected)
     const given = bson(JSON.parse(JSON.stringify(filter).replaceAll('"$$most"', '6')))
     const matching = () => {
       const { matches } = prepareFilter({ filter: given, variables, allowsNear: true })
       return documents.map(document => matches(document))
     }
     const found = await outcome(matching)
-    assert.deepEqual((await untilDone(watch => watched(watch, matching), steps)).result, found)
+    assert.deepEqual((await untilDone(matching, steps)).result, found)
   })
   await fc.assert(property, { numRuns: 60 })
 })
@@ -158,12 +120,9 @@ test('one compiled program may be cut and used again', async () => {
   const expected: unknown = compute()
   let cuts = 0
   for (let look = 0; look < 40; look++) {
-    try {
-      assert.deepEqual(watched(cutAt(look), compute), expected)
-    } catch (error) {
-      if (!(error instanceof Cut)) throw error
-      cuts++
-    }
+    const done = untilLook(look, compute)
+    if (done === undefined) cuts++
+    else assert.deepEqual(done, expected)
     assert.deepEqual(compute(), expected, `after a cut at look ${look}`)
   }
   assert.ok(cuts > 5, `${cuts} cuts`)

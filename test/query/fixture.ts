@@ -47,6 +47,8 @@ export interface QueryOptions {
   readonly range?: ScanRange
   readonly rowsMax?: number
   readonly bytesMax?: number
+  /** The record that the caller knows, which may be old. */
+  readonly container?: ContainerRecord
 }
 
 /** One container with everything a query needs. Sweeps and index builds happen only when a test asks. */
@@ -196,15 +198,16 @@ export class QueryWorld implements AsyncDisposable {
   async page(
     query: string | PreparedQuery,
     position: PagePosition | undefined,
-    { parameters = new Map(), range = everything, rowsMax = 1000, bytesMax = pageBytesMax }: QueryOptions = {},
+    options: QueryOptions = {},
   ): Promise<QueriedPage> {
+    const { parameters = new Map(), range = everything, rowsMax = 1000, bytesMax = pageBytesMax } = options
     const prepared = typeof query === 'string' ? prepareQuery(query) : query
     const { store } = this
     const { indexes: keeper } = this.engine
     const runner = this.runner && { run: (task: RemotePageTask) => this.#runRemotely(task) }
     return runQueryPage(
       { store, keeper, runner, isLong: () => true },
-      await this.container(),
+      options.container ?? (await this.container()),
       {
         range,
         demands: demandsOf(prepared.query, parameters),
@@ -212,7 +215,10 @@ export class QueryWorld implements AsyncDisposable {
         statement: () => ({ language: 'sql', text: prepared.text, parameters }),
         mayIndex: () => true,
       },
-      { position: position === undefined ? undefined : JSON.parse(JSON.stringify(position)), rowsMax, bytesMax },
+      {
+        position: position === undefined ? undefined : JSON.parse(JSON.stringify(position)),
+        ...{ rowsMax, bytesMax, keepsOrigins: true },
+      },
     )
   }
 

@@ -246,6 +246,18 @@ describe('a walk whose index was dropped', () => {
     await world[Symbol.asyncDispose]()
   })
 
+  test('finds everything by a record of the container that is as old as the walk', async () => {
+    const { world, number } = await twoOfThree([ascending('a')], 'SELECT VALUE c.a FROM c ORDER BY c.a')
+    const container = await world.container()
+    await world.dropIndex(number)
+    while (await world.store.reclaim(1)) {}
+    const rowsOf = async (query: string) => (await world.page(query, undefined, { container })).rows
+    assert.deepEqual(await rowsOf('SELECT VALUE c.a FROM c ORDER BY c.a'), ['0', '1', '2'])
+    assert.deepEqual((await rowsOf('SELECT VALUE c.a FROM c WHERE c.a >= 1')).toSorted(), ['1', '2'])
+    assert.deepEqual(await rowsOf('SELECT VALUE COUNT(1) FROM c WHERE c.a >= 1'), ['2'])
+    await world[Symbol.asyncDispose]()
+  })
+
   test('does not accept another index with the same number, and accepts its own again', async () => {
     const query = 'SELECT VALUE c.a FROM c WHERE c.a >= 0 AND c.b >= 0'
     const { world, number, first } = await twoOfThree([ascending('a')], query)

@@ -26,8 +26,8 @@ const queriesPerWorld = 60
 const directory = temporaryDirectory()
 
 /** Everything except the elapsed time. */
-function known({ rows, next, version, indexUse, statistics }: QueriedPage) {
-  return { rows, next, version, indexUse, statistics: { ...statistics, elapsedMs: 0 } }
+function known({ rows, origins, next, version, indexUse, statistics }: QueriedPage) {
+  return { rows, origins: Array.from(origins!), next, version, indexUse, statistics: { ...statistics, elapsedMs: 0 } }
 }
 
 /** All rows; every page is made in both threads. */
@@ -41,6 +41,8 @@ async function queryTwice(world: QueryWorld, query: RandomQuery, rowsMax: number
     world.runner = world.thread
     const there = await world.page(text, position, { parameters, rowsMax })
     assert.deepEqual(known(there), known(here), text)
+    // A page tells of all its rows where they come from, or of none.
+    assert.ok([0, 2 * here.rows.length].includes(here.origins!.length), text)
     rows.push(...there.rows.map(row => JSON.parse(String(row))))
     position = there.next
   } while (position !== undefined)

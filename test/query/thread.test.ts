@@ -128,6 +128,18 @@ describe('a page of the query thread', () => {
     await world[Symbol.asyncDispose]()
   })
 
+  test('is refused if its plan is stale again and again, and one item would hold the thread of requests', async () => {
+    const { world } = await onDisk()
+    await world.put({ id: 'a', pk: 'p', list: Array.from({ length: 2000 }, (_, n) => n) })
+    world.runner = { run: async () => 'stale' }
+    const joins = 'FROM c JOIN x IN c.list JOIN y IN c.list JOIN z IN c.list'
+    // Searches in the list take longer than joins may make rows.
+    const slow = 'WHERE ARRAY_CONTAINS(c.list, x + y + z + 10000)'
+    await assert.rejects(world.query(`SELECT VALUE 1 ${joins} ${slow}`), { kind: 'unavailable' })
+    assert.deepEqual(await world.query('SELECT VALUE COUNT(x) FROM c JOIN x IN c.list'), [2000])
+    await world[Symbol.asyncDispose]()
+  })
+
   test('reports that its container was deleted meanwhile, also when another has its name', async () => {
     for (const isMadeAnew of [false, true]) {
       const { world } = await onDisk()

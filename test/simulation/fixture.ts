@@ -12,6 +12,7 @@ import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 /** What a clock says that is never in doubt. */
 export const certain = {
   doubt: undefined,
+  doubtEndsAt: undefined,
   stepSecondsMax: Number.MAX_SAFE_INTEGER,
   returns: 0,
   returnedSeconds: 0,

@@ -28,6 +28,7 @@ class RestlessClock implements Clock {
   }
 
   readonly doubt = certain.doubt
+  readonly doubtEndsAt = certain.doubtEndsAt
   readonly stepSecondsMax = certain.stepSecondsMax
   readonly returns = certain.returns
   readonly returnedSeconds = certain.returnedSeconds

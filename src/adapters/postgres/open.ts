@@ -236,6 +236,10 @@ class PostgresStore implements Store {
     return this.#changes.now(container)
   }
 
+  logSince(container: ContainerRecord, moment: EpochSeconds) {
+    return this.#changes.since(container, moment)
+  }
+
   journal(after: number, page: PageSize) {
     return this.#journal.read(after, page)
   }

@@ -7,6 +7,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type {
@@ -25,11 +26,12 @@ import { type ContainerRow, type DatabaseRow, fromIndex, toContainer, toDatabase
 import type { IndexFindings } from '../index-findings.ts'
 import { ContainerChanges } from './changes.ts'
 import { ContainerEntries } from './entries.ts'
+import type { Milestone } from './file/end-mark.ts'
+import { createItemTableSql } from './file/schema.ts'
 import { loadIndexes } from './index-records.ts'
 import { type ContainerCounters, ContainerItems } from './items.ts'
 import type { SqliteChangeLog } from './log.ts'
 import { ContainerPurge, reclaim } from './purge.ts'
-import { createItemTableSql } from './schema.ts'
 import type { Participant } from './turns.ts'
 
 export interface OpenContainer {
@@ -81,6 +83,13 @@ export class SqliteCatalog implements Participant {
     this.#load()
   }
 
+  /** The newest container of all that there are. */
+  get reached(): Milestone | undefined {
+    let container = 0
+    for (const number of this.#containers.keys()) container = Math.max(container, number)
+    return container === 0 ? undefined : { container }
+  }
+
   databases(): DatabaseRecord[] {
     return [...this.#databases.values()].map(({ record }) => record)
   }
@@ -98,15 +107,23 @@ export class SqliteCatalog implements Participant {
     return this.#databases.get(database)?.containers.get(id)?.record
   }
 
-  /**
-   * Looked up by number: a container that was deleted and created again under the same name is another one.
-   */
   openContainers(): OpenContainer[] {
     return [...this.#containers.values()]
   }
 
+  /**
+   * Looked up by number: a container that was deleted and created again under the same name is another one.
+   */
   openContainer(container: ContainerRecord): OpenContainer | undefined {
     return this.#containers.get(container.number)
+  }
+
+  requireContainer(container: ContainerRecord): OpenContainer {
+    const open = this.openContainer(container)
+    if (open === undefined) {
+      throw new RequestError('namespace_not_found', `The container ${container.id} does not exist any more.`)
+    }
+    return open
   }
 
   recordOf(number: number): ContainerRecord | undefined {

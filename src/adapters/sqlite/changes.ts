@@ -11,8 +11,8 @@ import type { Body } from '../../document/body.ts'
 import type { ScannedItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import type { PageSize, ScanRange } from '../../store/reading.ts'
-import { itemTable } from './schema.ts'
-import { type ArrayStatement, prepareArrays } from './statements.ts'
+import { itemTable } from './file/schema.ts'
+import { type ArrayStatement, prepareArrays } from './file/statements.ts'
 
 /** An item. Its body is null if it is dead or in another partition. */
 type Row = Omit<ScannedItem, 'body'> & { readonly body: Body | null }

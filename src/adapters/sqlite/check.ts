@@ -5,7 +5,7 @@
  * Nobody may write the file meanwhile: it belongs to no server, or is a copy.
  */
 
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { RequestError } from '../../base/error.ts'
 import type { Body } from '../../document/body.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
@@ -14,9 +14,10 @@ import type { ScannedItem } from '../../store/item.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
 import { type ContainerRow, type DatabaseRow, toContainer, toDatabase } from '../catalog-rows.ts'
 import { itemIndexKeys } from '../item-index-keys.ts'
-import { translate } from './errors.ts'
+import { isForeign, translate } from './file/errors.ts'
+import { readUntouched } from './file/read-untouched.ts'
+import { entryTable, itemTable, migrations } from './file/schema.ts'
 import { loadIndexes } from './index-records.ts'
-import { entryTable, itemTable, migrations } from './schema.ts'
 import { readTimeRow } from './turns.ts'
 
 export interface CheckedContainer {
@@ -35,6 +36,8 @@ export interface FileReport {
 }
 
 export interface FileCheck {
+  /** What the user calls the file. */
+  readonly name: string
   readonly keysOf: KeyMaker
   /** What is wrong with an item, as far as its API knows; undefined: nothing. */
   readonly wrongWith: (container: ContainerRecord, item: ScannedItem) => string | undefined
@@ -57,15 +60,14 @@ interface LastEntry {
 type StoredRow = ContainerRow & { readonly item_version: number; readonly item_rows: number }
 
 export function checkFile(path: string, check: FileCheck): FileReport {
-  let db: DatabaseSync | undefined
   try {
-    db = new DatabaseSync(path, { readOnly: true })
-    db.exec('PRAGMA cache_size = -65536; PRAGMA mmap_size = 2147418112; PRAGMA trusted_schema = OFF')
-    return new FileChecker(db, check).run()
+    return readUntouched(path, db => {
+      db.exec('PRAGMA cache_size = -65536; PRAGMA mmap_size = 2147418112; PRAGMA trusted_schema = OFF')
+      return new FileChecker(db, check).run()
+    })
   } catch (error) {
+    if (isForeign(error)) throw new RequestError('malformed', `${check.name} is not a Mayfly file.`, { cause: error })
     throw translate(error)
-  } finally {
-    db?.close()
   }
 }
 
@@ -82,10 +84,13 @@ class FileChecker {
 
   run(): FileReport {
     const { user_version: format } = this.#db.prepare('PRAGMA user_version').get() as { user_version: number }
-    if (format === 0) throw new RequestError('malformed', 'This is no data of Mayfly.')
+    if (format === 0) throw new RequestError('malformed', `${this.#check.name} is not a Mayfly file.`)
     if (format !== migrations.length) {
       const age = format < migrations.length ? 'an older' : 'a newer'
-      throw new RequestError('unsupported', `The data has ${age} format (${format}, not ${migrations.length}).`)
+      throw new RequestError(
+        'unsupported',
+        `${this.#check.name} has ${age} format (${format}, not ${migrations.length}).`,
+      )
     }
     for (const { integrity_check: found } of this.#rows<{ integrity_check: string }>('PRAGMA integrity_check')) {
       if (found !== 'ok') this.#found(`The file is damaged: ${found}.`)

@@ -9,6 +9,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type EpochSeconds, machine } from '../../base/clock.ts'
 import { MiB, sliceRowsMax } from '../../base/limits.ts'
+import { nextSlice } from '../../base/slices.ts'
 import type { Body } from '../../document/body.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { IndexKeys, KeyMaker } from '../../document/index-keys.ts'
@@ -19,7 +20,7 @@ import type { IndexPosition, IndexRange, PageSize } from '../../store/reading.ts
 import { type IndexFindings, learn, noFindings } from '../index-findings.ts'
 import { isWithin, lastPosition, remainingRanges, startOf } from '../index-ranges.ts'
 import { itemIndexKeys } from '../item-index-keys.ts'
-import { entryTable, itemTable } from './schema.ts'
+import { entryTable, itemTable } from './file/schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 
 /** What the query thread reads, encodes and sorts at a time: it takes half a second, and 20 MB with keys. */
@@ -62,6 +63,9 @@ interface UnbuiltRow {
   readonly pk: string
   readonly body: Body
 }
+
+/** One step of a build ends after this time, with the item that it is at. */
+const buildMsMax = 4
 
 export class ContainerEntries {
   readonly #keysOf: KeyMaker
@@ -155,9 +159,16 @@ export class ContainerEntries {
    * the new `builtTo`; undefined: there are no more items.
    */
   build(definition: IndexDefinition, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
-    const rows = this.#unbuilt.all(builtTo, rowsMax) as unknown as UnbuiltRow[]
-    for (const row of rows) this.#enterItem(definition, row, findings)
-    return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
+    const startMs = machine.monotonicMs()
+    let reached = builtTo
+    let count = 0
+    for (const row of this.#unbuilt.iterate(builtTo, rowsMax) as Iterable<unknown> as Iterable<UnbuiltRow>) {
+      this.#enterItem(definition, row, findings)
+      reached = row.sequence
+      // Items may be large, and so may the filter of a partial index.
+      if (++count < rowsMax && machine.monotonicMs() - startMs > buildMsMax) return reached
+    }
+    return count < rowsMax ? undefined : reached
   }
 
   /** Makes entries for these items as they are now; those that are gone are skipped. */
@@ -332,7 +343,7 @@ export class ContainerEntries {
         if (end === undefined) break
         counted += sliceRowsMax
         from = end
-        await new Promise<void>(resolve => machine.setImmediate(resolve))
+        await nextSlice()
       }
       counted += (this.#rest.get(index, from.key, from.sequence, high) as { count: number }).count
     }

@@ -12,10 +12,11 @@ import type { ItemChange, WriteAnswer } from '../../store/writing.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { livingItem, storesItem, verdictOf, versionsTaken } from '../verdict.ts'
 import type { BodyChange } from './entries.ts'
+import type { Milestone } from './file/end-mark.ts'
+import { itemTable } from './file/schema.ts'
+import { type ArrayStatement, prepareArrays } from './file/statements.ts'
 import type { LogDraft } from './log.ts'
 import { type Room, type RowBatch, RowBatches } from './row-batches.ts'
-import { itemTable } from './schema.ts'
-import { type ArrayStatement, prepareArrays } from './statements.ts'
 import type { Participant } from './turns.ts'
 
 type Row = { sequence: number; version: number; ts: EpochSeconds; deadline: number | null }
@@ -127,6 +128,10 @@ export class ContainerItems implements Participant {
   /** The newest committed version. */
   get version(): number {
     return this.#committed.version
+  }
+
+  get reached(): Milestone {
+    return { container: this.#container, version: this.#committed.version }
   }
 
   /** Committed rows, alive or dead. */

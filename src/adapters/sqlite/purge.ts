@@ -1,13 +1,13 @@
 /** Removes dead rows and the tables of deleted containers, and counts cohorts of items. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { machine } from '../../base/clock.ts'
 import { MiB, sliceRowsMax } from '../../base/limits.ts'
+import { nextSlice } from '../../base/slices.ts'
 import type { Body } from '../../document/body.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import type { Census, Cohort } from '../../store/reading.ts'
-import { entryTable, itemTable } from './schema.ts'
+import { entryTable, itemTable } from './file/schema.ts'
 
 /** What is removed is overwritten: 4 MiB take about 10 ms. */
 const sweepBytesMax = 4 * MiB
@@ -139,7 +139,7 @@ export class ContainerPurge {
       }
       counted += sliceRowsMax
       ;({ at, sequence } = end as { at: number; sequence: number })
-      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      await nextSlice()
     }
   }
 }

@@ -6,7 +6,7 @@ import type { ContainerRecord } from '../../store/catalog.ts'
 import { noFindings } from '../index-findings.ts'
 import { restamped, type Stamped } from '../restamped.ts'
 import type { OpenContainer } from './catalog.ts'
-import { itemTable } from './schema.ts'
+import { itemTable } from './file/schema.ts'
 
 interface Pass {
   readonly ahead: number

@@ -13,7 +13,7 @@ import type { Body, Encoding } from '../../document/body.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import type { PageSize } from '../../store/reading.ts'
-import { type ArrayStatement, prepareArrays } from './statements.ts'
+import { type ArrayStatement, prepareArrays } from './file/statements.ts'
 
 type Head = readonly [
   ...[epk: string, pk: string, id: string],

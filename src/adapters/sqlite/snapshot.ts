@@ -8,9 +8,9 @@
 
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
+import { nextSlice } from '../../base/slices.ts'
 import type { Encoding } from '../../document/body.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
@@ -28,13 +28,13 @@ import type {
   ScanRange,
 } from '../../store/reading.ts'
 import { livingAt } from '../../ttl/living.ts'
-import { tellDamage } from './damage-news.ts'
 import { ContainerEntries } from './entries.ts'
-import { translate } from './errors.ts'
+import { tellDamage } from './file/damage-news.ts'
+import { translate } from './file/errors.ts'
+import { dataFile } from './file/schema.ts'
 import { loadIndexes } from './index-records.ts'
 import { ContainerItems } from './items.ts'
 import { ContainerPurge } from './purge.ts'
-import { dataFile } from './schema.ts'
 import type { SortedEntries } from './sorted-entries.ts'
 
 /** Pages that the query thread works on at the same time. Each has a connection with its own cache. */
@@ -43,8 +43,11 @@ const querySnapshotsMax = 8
 /** For so many containers a connection of the query thread keeps prepared statements. */
 const snapshotContainersMax = 64
 
-/** A small cache: a page reads few rows twice, and the operating system caches the file. */
-const pragmas = 'PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;'
+/**
+ * A small cache, in KiB: a page of a query reads few rows twice, and the operating system caches the file.
+ * There may be 24 connections, and what they cache is not on the account of held memory.
+ */
+const pragmas = 'PRAGMA cache_size = -2048; PRAGMA trusted_schema = OFF;'
 
 export class Snapshots implements Disposable {
   readonly #directory: string
@@ -213,7 +216,7 @@ export class Snapshot implements ContainerReader {
       bytes += slice.bytes
       after = slice.last
       if (slice.isFull || after === undefined) return { ...this.#answer(at), items, last: after }
-      await turn()
+      await nextSlice()
     }
   }
 
@@ -236,7 +239,7 @@ export class Snapshot implements ContainerReader {
       if (batch.isFull) return { ...this.#answer(at), items, last: items.at(-1)!.sequence }
       if (batch.looked < asked) return { ...this.#answer(at), items, last: undefined }
       last = batch.last!.sequence
-      await turn()
+      await nextSlice()
     }
   }
 
@@ -260,14 +263,10 @@ export class Snapshot implements ContainerReader {
   /** The next range of an index that is being built; undefined when there is no such index. */
   async sortedEntries(index: number, builtTo: number): Promise<SortedEntries | undefined> {
     const found = this.indexes().find(({ definition }) => definition.number === index)
-    return found === undefined ? undefined : this.#open.entries.sorted(found.definition, builtTo, turn)
+    return found === undefined ? undefined : this.#open.entries.sorted(found.definition, builtTo, nextSlice)
   }
 
   #answer({ moment, policy }: Viewpoint) {
     return { moment, policy, version: this.#row.version }
   }
-}
-
-function turn(): Promise<void> {
-  return new Promise(resolve => machine.setImmediate(resolve))
 }

@@ -25,15 +25,16 @@ import {
 } from '../../store/transfer.ts'
 import { type ContainerRow, type DatabaseRow, fromIndex, toContainer, toDatabase, toJson } from '../catalog-rows.ts'
 import { noFindings } from '../index-findings.ts'
-import { makeDataDirectory } from './directory.ts'
 import { ContainerEntries } from './entries.ts'
-import { translate } from './errors.ts'
+import { makeDataDirectory } from './file/directory.ts'
+import { removeMark } from './file/end-mark.ts'
+import { translate } from './file/errors.ts'
+import { lockDirectory, lockFile } from './file/lock.ts'
+import { createItemTableSql, dataFile, itemTable, migrate } from './file/schema.ts'
+import { pageBytes } from './file/settings.ts'
+import { refuseLostWrites } from './file/wal-damage.ts'
 import { loadIndexes } from './index-records.ts'
-import { lockDirectory, lockFile } from './lock.ts'
-import { createItemTableSql, dataFile, itemTable, migrate } from './schema.ts'
-import { pageBytes } from './settings.ts'
 import { readTimeRow } from './turns.ts'
-import { refuseLostWrites } from './wal-damage.ts'
 
 const partFile = 'mayfly.part.db'
 
@@ -52,6 +53,8 @@ export function openSqliteTarget(directory: string, keysOf: KeyMaker): TransferT
       `There is data of Mayfly in ${directory} already. Give an empty directory.`,
     )
   }
+  // Of data that is not there any more.
+  removeMark(directory)
   return opened(directory, partFile, (db, lock) => new SqliteTarget(db, lock, directory, keysOf))
 }
 

@@ -13,8 +13,9 @@
  * empty turn). A read never sees a write that is not durable, and no write is acknowledged before its fsync.
  * Microtasks would not group: the data of each request arrives in a callback of its own.
  *
- * A commit ends after `groupWritesMax` writes or `commitBytesMax`, and at least one write. Large writes come
- * after all small ones that wait, so that other clients do not wait for a row of large ones.
+ * A commit ends after `groupWritesMax` writes or `commitBytesMax`, and at least one write. Large writes have
+ * commits of their own, in turns that they share with other heavy work (`base/heavy-turns.ts`). So a small
+ * write waits for one commit of large ones at most.
  *
  * A failed fsync ends the store (`onFatal`): a retry could acknowledge what the kernel has already dropped.
  */
@@ -22,11 +23,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine, type StoredTime } from '../../base/clock.ts'
 import { CapacityError, MayflyError } from '../../base/error.ts'
+import { heavyBytesMin, inHeavyTurn, isHeavyWorkWaiting } from '../../base/heavy-turns.ts'
 import { commitBytesMax, groupWritesMax, KiB } from '../../base/limits.ts'
 import { unwatched } from '../../base/work.ts'
-import type { Checkpoints } from './checkpoints.ts'
-import type { DiskHealth } from './disk-health.ts'
-import { isFatal, translate } from './errors.ts'
+import type { Checkpoints } from './file/checkpoints.ts'
+import type { DiskHealth } from './file/disk-health.ts'
+import type { EndMark, Milestone } from './file/end-mark.ts'
+import { isFatal, translate } from './file/errors.ts'
 
 /**
  * How many turns of the event loop writes wait for more writes. After three, all of 32 clients have come; and
@@ -34,9 +37,18 @@ import { isFatal, translate } from './errors.ts'
  */
 export const groupTurnsMax = 3
 
-/** Writes of more bytes or steps are large. */
-const smallBytesMax = 64 * KiB
+/** Nor do they wait for longer: in a long turn, all that arrive together have come. */
+const groupMsMax = 2
+
+/** Writes of as many bytes, or of more steps, are large. */
 const smallStepsMax = 32
+
+/**
+ * What small writes that wait may have together: about a millisecond. Beyond it, those of some kilobytes are
+ * large as well: 100 items of 20 KB in one request would be two commits that all others wait for.
+ */
+const smallBytesMax = 256 * KiB
+const tinyBytesMax = 4 * KiB
 
 /**
  * `mustUndoAlone`: work that has to take back what it did sets a savepoint first. Otherwise it calls `undo`.
@@ -69,6 +81,8 @@ interface Waiting {
   readonly steps: number
   readonly bytes: number
   readonly isLarge: boolean
+  /** It had to be undone, so it has a commit of its own. */
+  isAlone: boolean
   readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
 }
@@ -79,6 +93,8 @@ export interface Participant {
   beforeCommit(): void
   afterCommit(): void
   afterRollback(): void
+  /** What the file has since the last commit. */
+  readonly reached?: Milestone | undefined
 }
 
 export class Turns {
@@ -92,8 +108,10 @@ export class Turns {
   readonly #writeTimeRow: StatementSync
   readonly #checkpoints: Checkpoints | undefined
   readonly #disk: DiskHealth | undefined
+  readonly #endMark: EndMark | undefined
   readonly #participants = new Set<Participant>()
-  #small: Waiting[] = []
+  readonly #small: Waiting[] = []
+  #smallBytes = 0
   readonly #large: Waiting[] = []
   /** Since the transaction began. */
   #bytesWritten = 0
@@ -101,12 +119,16 @@ export class Turns {
   #isTurnScheduled = false
   #waitingBefore = 0
   #turnsWaited = 0
+  #waitedSinceMs = 0
+  #isLargeScheduled = false
   #isUndone = false
   #isCheckpointScheduled = false
   /** The stored second. */
   #mark: EpochSeconds
   #ahead: number | null
+  /** Nothing is accepted: the store has failed, or is closed. */
   #failure: Error | undefined
+  #isFatal = false
 
   constructor(
     db: DatabaseSync,
@@ -116,6 +138,7 @@ export class Turns {
       readonly checkpoints: Checkpoints | undefined
       /** undefined: in memory. */
       readonly disk: DiskHealth | undefined
+      readonly endMark: EndMark | undefined
       readonly onFatal: (error: Error) => void
     },
   ) {
@@ -125,6 +148,7 @@ export class Turns {
     this.#ahead = parts.stored.ahead
     this.#checkpoints = parts.checkpoints
     this.#disk = parts.disk
+    this.#endMark = parts.endMark
     this.#onFatal = parts.onFatal
     this.#begin = db.prepare('BEGIN')
     this.#beginImmediate = db.prepare('BEGIN IMMEDIATE')
@@ -192,11 +216,20 @@ export class Turns {
     const refusal = this.#disk?.refusal && this.#refusal(this.#disk, freesRoom)
     if (refusal) return Promise.reject(refusal)
     return new Promise<T>((resolve, reject) => {
-      const isLarge = bytes > smallBytesMax || steps > smallStepsMax
+      const isLarge = bytes >= heavyBytesMin || steps > smallStepsMax || this.#isOverfull(bytes)
       const queue = isLarge ? this.#large : this.#small
-      queue.push({ work, freesRoom, steps, bytes, isLarge, resolve, reject })
+      queue.push({ work, freesRoom, steps, bytes, isLarge, isAlone: false, resolve, reject })
+      if (isLarge) {
+        this.#scheduleLarge()
+        return
+      }
+      this.#smallBytes += bytes
       this.#scheduleEndOfTurn()
     })
+  }
+
+  #isOverfull(bytes: number): boolean {
+    return bytes > tinyBytesMax && this.#smallBytes + bytes > smallBytesMax
   }
 
   #refusal(disk: DiskHealth, freesRoom: boolean): Error | undefined {
@@ -229,10 +262,16 @@ export class Turns {
     this.#isUndone = true
   }
 
+  /** The file must not be written any more: not even a checkpoint may run when it is closed. */
+  get isStopped(): boolean {
+    return this.#isFatal || this.#disk?.isFinal === true
+  }
+
   /** Commits what waits and ends the turn; nothing is accepted afterwards. */
   close(): void {
     this.#endTurn()
-    while (this.#waitingCount > 0) this.#flush()
+    while (this.#small.length > 0) this.#flush(this.#small)
+    while (this.#large.length > 0) this.#flush(this.#large)
     this.#failure ??= new CapacityError('unavailable', 'The store is closed.', 0)
   }
 
@@ -245,22 +284,41 @@ export class Turns {
   #endTurn(): void {
     this.#isTurnScheduled = false
     this.#endReads()
-    if (this.#waitingCount === 0) return
+    if (this.#small.length === 0) return
     if (this.#isGrowing()) this.#scheduleEndOfTurn()
-    else this.#flush()
+    else this.#flush(this.#small)
   }
 
-  get #waitingCount(): number {
-    return this.#small.length + this.#large.length
+  #scheduleLarge(): void {
+    if (this.#isLargeScheduled) return
+    this.#isLargeScheduled = true
+    // Those that arrive together may share a commit.
+    machine.setImmediate(() => {
+      inHeavyTurn(() => {
+        this.#isLargeScheduled = false
+        this.#endReads()
+        if (this.#large.length > 0) this.#flush(this.#large)
+      })
+    })
   }
 
   /** Whether this turn brought writes, so that the next one may bring more. */
   #isGrowing(): boolean {
-    const length = this.#waitingCount
-    const isGrowing = length > this.#waitingBefore && length < groupWritesMax && this.#turnsWaited < groupTurnsMax
+    const { length } = this.#small
+    const isRoom = length < groupWritesMax && this.#large.length === 0 && !isHeavyWorkWaiting()
+    const mayGrow = length > this.#waitingBefore && isRoom && this.#turnsWaited < groupTurnsMax
+    const nowMs = mayGrow ? machine.monotonicMs() : 0
+    if (this.#turnsWaited === 0) this.#waitedSinceMs = nowMs
+    const isGrowing = mayGrow && nowMs - this.#waitedSinceMs < groupMsMax
     this.#waitingBefore = isGrowing ? length : 0
     this.#turnsWaited = isGrowing ? this.#turnsWaited + 1 : 0
     return isGrowing
+  }
+
+  /** For statements that SQLite refuses within a transaction. */
+  betweenTransactions(work: () => void): void {
+    this.#endReads()
+    work()
   }
 
   #endReads(): void {
@@ -304,16 +362,18 @@ export class Turns {
     return this.#ahead === null ? ahead : Math.min(ahead, this.#ahead)
   }
 
-  #flush(): void {
-    let group = this.#takeGroup()
+  #flush(queue: Waiting[]): void {
+    let group = takeGroup(queue)
+    if (queue === this.#small) this.#smallBytes -= bytesOf(group)
     let results: unknown[]
     const moment = this.#clock.now()
     try {
       results = this.#run(group, moment, false)
       if (this.#isUndone) {
         this.#rollBack()
+        if (queue === this.#large) results = untilUndone(group, results)
         // Work that is alone is answered: nothing was to be kept.
-        if (group.length > 1) results = this.#run(group, moment, true)
+        else if (group.length > 1) results = this.#run(group, moment, true)
       }
       if (this.#db.isTransaction) {
         for (const participant of this.#participants) participant.beforeCommit()
@@ -324,13 +384,16 @@ export class Turns {
       this.#abandon(group, error)
       return
     } finally {
-      if (this.#waitingCount > 0) this.#scheduleEndOfTurn()
+      this.#scheduleRest()
     }
     if (results.length < group.length) {
       this.#putBack(group.slice(results.length))
       group = group.slice(0, results.length)
     }
-    for (const participant of this.#participants) participant.afterCommit()
+    for (const participant of this.#participants) {
+      participant.afterCommit()
+      if (participant.reached !== undefined) this.#endMark?.note(participant.reached)
+    }
     this.#participants.clear()
     if (this.#disk?.isOnTrial === true && group.some(({ freesRoom }) => !freesRoom)) this.#disk.confirm()
     // Store the second even after a rollback, before answering.
@@ -343,31 +406,18 @@ export class Turns {
     this.#considerCheckpoint()
   }
 
-  #takeGroup(): readonly Waiting[] {
-    let steps = 0
-    let count = 0
-    for (const waiting of this.#small) {
-      steps += waiting.steps
-      if (count > 0 && steps > groupWritesMax) break
-      count++
-    }
-    const group = count === this.#small.length ? this.#small : this.#small.slice(0, count)
-    this.#small = group === this.#small ? [] : this.#small.slice(count)
-    let bytes = 0
-    for (let taken = 0; this.#large.length > 0; taken++) {
-      steps += this.#large[0]!.steps
-      bytes += this.#large[0]!.bytes
-      if (taken > 0 && (steps > groupWritesMax || bytes > commitBytesMax)) break
-      group.push(this.#large.shift()!)
-    }
-    return group
+  #scheduleRest(): void {
+    if (this.#small.length > 0) this.#scheduleEndOfTurn()
+    if (this.#large.length > 0) this.#scheduleLarge()
   }
 
   /** Those that the commit had no room for. */
   #putBack(rest: readonly Waiting[]): void {
-    this.#small.unshift(...rest.filter(({ isLarge }) => !isLarge))
+    const small = rest.filter(({ isLarge }) => !isLarge)
+    this.#small.unshift(...small)
+    this.#smallBytes += bytesOf(small)
     this.#large.unshift(...rest.filter(({ isLarge }) => isLarge))
-    this.#scheduleEndOfTurn()
+    this.#scheduleRest()
   }
 
   /**
@@ -405,7 +455,7 @@ export class Turns {
 
   #checkpoint(): void {
     this.#isCheckpointScheduled = false
-    if (this.#failure !== undefined) return
+    if (this.#failure !== undefined || this.#disk?.allowsUpkeep === false) return
     this.#endReads()
     this.#unlessFatal(() => this.#checkpoints!.run())
   }
@@ -416,6 +466,7 @@ export class Turns {
     this.#endReads()
     this.#disk?.look()
     this.#disk?.tryAgain()
+    if (this.#disk?.allowsUpkeep === false) return
     this.#unlessFatal(() => this.#checkpoints?.cutIfQuiet(this.#disk?.isFull === true))
   }
 
@@ -428,9 +479,10 @@ export class Turns {
 
   #abandon(group: readonly Waiting[], cause: unknown): void {
     this.#rollBack()
-    const error = translate(cause)
-    if (this.#disk?.note(cause) === true) this.#makeRoom()
+    const isNoted = this.#disk?.note(cause) === true
+    if (isNoted) this.#makeRoom()
     else if (isFatal(cause)) this.#fail(cause)
+    const error = (isNoted && this.#disk?.refusal) || translate(cause)
     for (const { reject } of group) reject(error)
   }
 
@@ -451,9 +503,41 @@ export class Turns {
   }
 
   #fail(cause: unknown): void {
+    this.#isFatal = true
     this.#failure = translate(cause)
     this.#onFatal(this.#failure)
   }
+}
+
+/** Removes the writes of the next commit from the queue. */
+function takeGroup(queue: Waiting[]): readonly Waiting[] {
+  let steps = 0
+  let bytes = 0
+  let count = 0
+  for (const waiting of queue) {
+    steps += waiting.steps
+    bytes += waiting.bytes
+    if (count > 0 && (steps > groupWritesMax || bytes > commitBytesMax || waiting.isAlone)) break
+    count++
+    if (waiting.isAlone) break
+  }
+  return queue.splice(0, count)
+}
+
+/**
+ * The answers of a group of large writes that was undone. None is done again in the same turn. If nothing was
+ * to be kept of others, the last one done is answered; otherwise it will have a commit of its own.
+ */
+function untilUndone(group: readonly Waiting[], results: unknown[]): unknown[] {
+  if (results.length === 1) return results
+  group[results.length - 1]!.isAlone = true
+  return []
+}
+
+function bytesOf(group: readonly Waiting[]): number {
+  let sum = 0
+  for (const { bytes } of group) sum += bytes
+  return sum
 }
 
 /**

@@ -72,7 +72,7 @@ test('wrong text is refused with its line and column', () => {
     ['{} 1', 1, 4],
     ['', 1, 1],
     ['{"a":01}', 1, 7],
-    ['[1,]', 1, 4],
+    ['[1,]', 1, 3],
     [`${'['.repeat(500)}`, 1, 182],
   ]
   for (const [text, line, column] of cases) {

@@ -5,7 +5,14 @@ import { test } from 'node:test'
 import * as official from 'bson'
 import { RandomBson } from '../../../test/support/random-bson.ts'
 import { bsonType } from './types.ts'
-import { bsonCommandDepthMax, bsonDepthMax, MalformedBson, validateDocument, WantedFields } from './validate.ts'
+import {
+  bsonCommandDepthMax,
+  bsonDepthMax,
+  MalformedBson,
+  validateDocument,
+  validateInSteps,
+  WantedFields,
+} from './validate.ts'
 import { BsonArray, BsonDocument, int32, string, type Value } from './value.ts'
 import { ElementCursor, findElement } from './view.ts'
 import { encodeDocument } from './writer.ts'
@@ -149,6 +156,29 @@ function nested(levels: number): Buffer {
   }
   return bytes
 }
+
+test('in steps, the verdict is the same, and each step is short', () => {
+  const inner = BsonDocument.of(Array.from({ length: 300 }, (_, n) => [`f${n}`, string('x'.repeat(40))]))
+  const bytes = encodeDocument(Array.from({ length: 100 }, (_, n) => [`d${n}`, inner]))
+  const end = (given: Uint8Array) => {
+    const steps = validateInSteps(given)
+    for (let count = 1; ; count++) {
+      const step = steps.next()
+      if (step.done === true) return { end: step.value, count }
+    }
+  }
+  const { end: found, count } = end(bytes)
+  assert.equal(found, bytes.length)
+  assert.ok(count >= bytes.length / (80 * 1024), `${count} steps`)
+  const cut = Buffer.from(bytes)
+  cut[bytes.length - 40] = 0xff
+  assert.throws(() => validateDocument(cut), MalformedBson)
+  assert.throws(() => end(cut), MalformedBson)
+  const [one, other] = [validateInSteps(bytes), validateInSteps(bytes)]
+  // Two at the same time have places of their own.
+  while (one.next().done !== true) other.next()
+  assert.equal(end(bytes).end, bytes.length)
+})
 
 test('documents may nest as deep as the limit and no deeper', () => {
   validateDocument(nested(bsonDepthMax))

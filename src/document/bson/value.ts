@@ -141,6 +141,9 @@ export interface RawPart {
   readonly end: number
 }
 
+/** Fields or elements that are read between two looks whether to go on. */
+const readAtOnce = 512
+
 export class BsonDocument {
   readonly type = bsonType.document
   /** The bytes it was made from; copying them is the fastest way to write it. */
@@ -172,7 +175,11 @@ export class BsonDocument {
     if (this.#fields === undefined) {
       const fields: Field[] = []
       const cursor = new ElementCursor(this.raw!.bytes, this.raw!.start)
-      while (cursor.next()) fields.push([cursor.name(), valueAt(cursor.bytes, cursor.type, cursor.valueStart)])
+      while (cursor.next()) {
+        if (fields.push([cursor.name(), valueAt(cursor.bytes, cursor.type, cursor.valueStart)]) % readAtOnce === 0) {
+          spend(readAtOnce)
+        }
+      }
       this.#fields = fields
     }
     return this.#fields
@@ -258,7 +265,9 @@ export class BsonArray {
     if (this.#elements === undefined) {
       const elements: Value[] = []
       const cursor = new ElementCursor(this.raw!.bytes, this.raw!.start)
-      while (cursor.next()) elements.push(valueAt(cursor.bytes, cursor.type, cursor.valueStart))
+      while (cursor.next()) {
+        if (elements.push(valueAt(cursor.bytes, cursor.type, cursor.valueStart)) % readAtOnce === 0) spend(readAtOnce)
+      }
       this.#elements = elements
     }
     return this.#elements

@@ -2,7 +2,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { largeBuffer } from '../../base/large-buffer.ts'
-import { MiB } from '../../base/limits.ts'
+import { KiB, MiB } from '../../base/limits.ts'
 import { spend } from '../../base/work.ts'
 import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
@@ -19,6 +19,9 @@ export const bsonWriteBytesMax = 64 * MiB
 /** MongoDB's limit for one document. */
 export const bsonBytesMax = 16 * MiB
 
+/** Node takes smaller buffers from its pool. */
+const pooledBytesMax = 4 * KiB
+
 /**
  *   const writer = new BsonWriter()
  *   const document = writer.open()
@@ -32,7 +35,7 @@ export class BsonWriter {
   #end = 0
 
   constructor(bytes = 256) {
-    this.#buffer = Buffer.allocUnsafe(bytes)
+    this.#buffer = bytes <= pooledBytesMax ? Buffer.allocUnsafe(bytes) : largeBuffer(bytes)
   }
 
   get length(): number {
@@ -60,6 +63,7 @@ export class BsonWriter {
   /** Starts an element; its value must follow. */
   name(type: number, name: string): void {
     const units = name.length
+    spend(units >> 4)
     this.#reserve(2 + 3 * units)
     const buffer = this.#buffer
     let at = this.#end
@@ -228,6 +232,7 @@ export class BsonWriter {
   }
 
   #cstring(text: string): void {
+    spend(text.length >> 4)
     if (text.includes('\0')) refuseNul()
     this.#reserve(1 + 3 * text.length)
     this.#end += this.#buffer.write(text, this.#end)

@@ -145,6 +145,15 @@ for (const [name, wanted] of Object.entries(variants)) {
   test(`keys have the order of a collation with ${name}`, () => checkOrder(wanted, 600))
 }
 
+test('marks behind punctuation that is ignored are ignored, also where the punctuation ends a letter', () => {
+  const { keyOf, compare } = bound(options('en', { isShifted: true }))
+  for (const text of ['(', 'a(', '㈠', '⑴', '(\u0000', '(\u0302']) {
+    assert.equal(compare(`${text}\u0301`, text), 0)
+    assert.equal(keyOf(`${text}\u0301`), keyOf(text), text)
+  }
+  for (const text of ['a', '(a', '㈠a', '\u0302']) assert.notEqual(keyOf(`${text}\u0301`), keyOf(text), text)
+})
+
 test('numbers compare by value, however long they are', () => {
   const { keyOf, compare } = bound(options('en', { numericOrdering: true }))
   const numbers = [

@@ -7,10 +7,11 @@
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
+import { nextSlice } from '../../base/slices.ts'
 import { compareTexts } from '../key-writer.ts'
 import { assignedCharacters } from './code-points.ts'
 import { type KeyShape, SortKeys } from './sort-key.ts'
-import { type CompareText, type Levels, NoWeights, WeightTable } from './weights.ts'
+import { type CompareText, joiner, type Levels, NoWeights, WeightTable } from './weights.ts'
 
 /** All options of a collation, as plain data. */
 export interface CollationOptions {
@@ -89,7 +90,7 @@ export class Collation {
     let start = machine.monotonicMs()
     while (making.next().done !== true) {
       if (machine.monotonicMs() - start < querySliceMsMax) continue
-      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      await nextSlice()
       start = machine.monotonicMs()
     }
   }
@@ -157,13 +158,17 @@ function levelsOf(options: CollationOptions): Levels {
 }
 
 function collator(options: CollationOptions, sensitivity: Intl.CollatorOptions['sensitivity']): CompareText {
-  const { language, caseFirst, numericOrdering, isShifted } = options
-  return new Intl.Collator(language, {
+  const { language, caseFirst, numericOrdering, isShifted, isBackwards } = options
+  const { compare } = new Intl.Collator(language, {
     sensitivity,
     caseFirst: caseFirst === 'off' ? 'false' : caseFirst,
     numeric: numericOrdering,
     ignorePunctuation: isShifted,
-  } as Intl.CollatorOptions).compare
+  } as Intl.CollatorOptions)
+  if (!isShifted && !isBackwards && !numericOrdering) return compare
+  // ICU skips what both texts begin with. In these collations the rest may depend on it, and then two texts
+  // differ that are both equal to a third. The joiner has no weight, and with it nothing is skipped.
+  return (left, right) => compare(joiner + left, right)
 }
 
 function comparison({ strength, caseLevel }: CollationOptions, levels: Levels): CompareText {
@@ -182,7 +187,7 @@ function keyShape(options: CollationOptions): KeyShape {
     hasCaseLevel: caseLevel,
     isNumeric: numericOrdering,
     isBackwards,
-    plain: isShifted ? collator({ ...options, isShifted: false }, 'base') : undefined,
+    isShifted,
     isIdentical: strength === 5,
   }
 }

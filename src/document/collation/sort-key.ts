@@ -8,7 +8,6 @@
  */
 
 import {
-  type CompareText,
   joiner,
   type Levels,
   NoWeights,
@@ -25,8 +24,8 @@ export interface KeyShape {
   readonly isNumeric: boolean
   /** Compares secondary weights from the end. */
   readonly isBackwards: boolean
-  /** Present if punctuation is ignored: compares it as if it were not. */
-  readonly plain: CompareText | undefined
+  /** Whether spaces and punctuation are ignored. */
+  readonly isShifted: boolean
   /** Whether the text itself is the last level. */
   readonly isIdentical: boolean
 }
@@ -39,11 +38,12 @@ const groupMax = 64
 const digitsMax = 254
 
 interface Unit extends Weights {
-  /** Punctuation that is ignored, together with the marks behind it. */
-  readonly isIgnoredPunctuation: boolean
+  /** Whether it ends in punctuation that is ignored, as `(` and `㈠` do. Marks behind it are ignored, too. */
+  readonly ignoresMarksBehind: boolean
 }
 
 const separator = '\x02'
+const anyMark = '\u0301'
 const firstByte = 3
 const lowest = String.fromCharCode(firstByte)
 const ascii = /^[\x20-\x7e]*$/
@@ -153,13 +153,13 @@ export class SortKeys {
 
   #weightsOf(texts: readonly string[]): readonly Unit[] {
     const units: Unit[] = []
-    let isBehindPunctuation = false
+    let areMarksIgnored = false
     for (let at = 0; at < texts.length; at += groupMax) {
       for (const text of this.#checked(texts.slice(at, at + groupMax))) {
         const unit = this.#unit(text)
-        if (unit.isIgnoredPunctuation) isBehindPunctuation = true
-        else if (unit.primary !== '') isBehindPunctuation = false
-        if (!isBehindPunctuation) units.push(unit)
+        if (areMarksIgnored && unit.primary === '') continue
+        units.push(unit)
+        areMarksIgnored = unit.ignoresMarksBehind
       }
     }
     return units
@@ -195,11 +195,14 @@ export class SortKeys {
   }
 
   #makeUnit(text: string): Unit {
-    const { plain } = this.#shape
-    const isIgnored = plain !== undefined && this.#levels.primary(text, '') === 0
-    const isIgnoredPunctuation = isIgnored && plain(text, '') !== 0
-    if (this.#shape.isNumeric && isDigit([...text][0]!)) return { ...this.#weightsOfNumber(text), isIgnoredPunctuation }
-    return { ...this.#weightsOfText(text), isIgnoredPunctuation }
+    const { isNumeric, isShifted } = this.#shape
+    const ignoresMarksBehind = isShifted && this.#levels.secondary(text + anyMark, text) === 0
+    if (isNumeric && isDigit([...text][0]!)) return { ...this.#weightsOfNumber(text), ignoresMarksBehind }
+    // Ligatures have the weights of their letters, also where letters lie in a gap.
+    const letters = text.normalize('NFKD')
+    const isLigature = letters !== text && this.#levels.tertiary(letters, text) === 0
+    const weights = isLigature ? joined(this.#weightsOf(this.#cut(letters))) : this.#weightsOfText(text)
+    return { ...weights, ignoresMarksBehind }
   }
 
   #weightsOfText(text: string): Weights {
@@ -208,13 +211,7 @@ export class SortKeys {
     } catch (error) {
       const parts = error instanceof NoWeights ? this.#withoutMark(text) : undefined
       if (parts === undefined) throw error
-      const [rest, mark] = parts.map(part => this.#unit(part)) as [Unit, Unit]
-      return {
-        primary: rest.primary + mark.primary,
-        secondary: [...rest.secondary, ...mark.secondary],
-        tertiary: rest.tertiary + mark.tertiary,
-        caseLevel: rest.caseLevel + mark.caseLevel,
-      }
+      return joined(parts.map(part => this.#unit(part)))
     }
   }
 
@@ -257,6 +254,15 @@ export class SortKeys {
   #valueOf(digit: string): number {
     for (let value = 0; value < 10; value += 1) if (this.#levels.primary(digit, String(value)) === 0) return value
     throw new NoWeights()
+  }
+}
+
+function joined(parts: readonly Weights[]): Weights {
+  return {
+    primary: parts.map(({ primary }) => primary).join(''),
+    secondary: parts.flatMap(({ secondary }) => secondary),
+    tertiary: parts.map(({ tertiary }) => tertiary).join(''),
+    caseLevel: parts.map(({ caseLevel }) => caseLevel).join(''),
   }
 }
 

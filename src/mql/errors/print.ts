@@ -4,15 +4,30 @@ import { printNumber } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BinaryValue, BsonDocument, Value } from '../../document/bson/value.ts'
 
+/** A message should not contain a whole document. What is longer ends in dots. */
+const charsMax = 2000
+
 export function printElement(name: string, value: Value): string {
-  return `${name}: ${printValue(value)}`
+  return `${cut(name, charsMax)}: ${printValue(value)}`
 }
 
-export function printDocument({ fields }: BsonDocument): string {
-  return fields.length === 0 ? '{}' : `{ ${fields.map(([name, value]) => printElement(name, value)).join(', ')} }`
+export function printDocument(document: BsonDocument): string {
+  return printValue(document)
 }
 
-export function printValue(value: Value): string {
+export function printValue(value: Value, roomChars = charsMax): string {
+  return cut(textOf(value, roomChars + 1), roomChars)
+}
+
+function cut(text: string, roomChars: number): string {
+  return text.length > roomChars ? `${text.slice(0, roomChars)}...` : text
+}
+
+/**
+ * At least the beginning of the text, as long as there is room. An expression can build values of which one
+ * part occurs again and again: their whole text has no end.
+ */
+function textOf(value: Value, roomChars: number): string {
   switch (value.type) {
     case bsonType.double: {
       const text = printNumber(value)
@@ -26,11 +41,11 @@ export function printValue(value: Value): string {
     case bsonType.string:
     case bsonType.symbol:
     case bsonType.code:
-      return JSON.stringify(value.value)
+      return JSON.stringify(value.value.slice(0, roomChars))
     case bsonType.document:
-      return printDocument(value)
+      return fieldsText(value, roomChars)
     case bsonType.array:
-      return value.elements.length === 0 ? '[]' : `[ ${value.elements.map(printValue).join(', ')} ]`
+      return listText('[]', value.elements, roomChars, textOf)
     case bsonType.bool:
       return String(value.value)
     case bsonType.date:
@@ -40,13 +55,13 @@ export function printValue(value: Value): string {
     case bsonType.objectId:
       return `ObjectId('${hex(value.value)}')`
     case bsonType.binary:
-      return printBinary(value)
+      return printBinary(value, roomChars)
     case bsonType.regex:
       return `/${value.pattern}/${value.options}`
     case bsonType.dbPointer:
       return `DBRef('${value.namespace}', ${hex(value.id)})`
     case bsonType.codeWithScope:
-      return `CodeWScope( ${value.code}, ${printDocument(value.scope)})`
+      return `CodeWScope( ${value.code.slice(0, roomChars)}, ${fieldsText(value.scope, roomChars)})`
     case bsonType.null:
       return 'null'
     case bsonType.undefined:
@@ -58,8 +73,27 @@ export function printValue(value: Value): string {
   }
 }
 
-function printBinary({ value, subtype }: BinaryValue): string {
-  const digits = hex(value)
+function fieldsText({ fields }: BsonDocument, roomChars: number): string {
+  return listText('{}', fields, roomChars, ([name, value], room) => `${cut(name, room)}: ${textOf(value, room)}`)
+}
+
+function listText<Part>(
+  brackets: string,
+  parts: readonly Part[],
+  roomChars: number,
+  write: (part: Part, roomChars: number) => string,
+): string {
+  if (parts.length === 0) return brackets
+  let text = `${brackets.charAt(0)} `
+  for (const [index, part] of parts.entries()) {
+    if (text.length >= roomChars) break
+    text += (index === 0 ? '' : ', ') + write(part, roomChars - text.length)
+  }
+  return `${text} ${brackets.charAt(1)}`
+}
+
+function printBinary({ value, subtype }: BinaryValue, roomChars: number): string {
+  const digits = hex(value.subarray(0, roomChars))
   if (subtype !== 4 || value.length !== 16) return `BinData(${subtype}, ${digits.toUpperCase()})`
   return `UUID("${digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}")`
 }

@@ -9,7 +9,8 @@
  * then the evaluation fails.
  */
 
-import { HoldWatch, isWatched, spend, WorkTooLong, watched } from '../../base/work.ts'
+import { machine } from '../../base/clock.ts'
+import { mayTakeLong, StepWatch, spend, WorkTooLong, watched } from '../../base/work.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, timestamp, type Value } from '../../document/bson/value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
@@ -21,16 +22,32 @@ import { checkVariableUse } from './core/variable-name.ts'
 import { listOf } from './operators/object.ts'
 import { findOperator } from './operators/table.ts'
 
-/** How long computing the constants of an expression may take. Those that take longer are none. */
-const constantsMsMax = 2
+/**
+ * Steps for computing constants, in one turn of the event loop: about two milliseconds. Those that take more
+ * are none.
+ */
+const constantStepsMax = 100_000
+let constantsOfTurn: StepWatch | undefined
+
+function watchOfTurn(): StepWatch {
+  if (constantsOfTurn === undefined) {
+    constantsOfTurn = new StepWatch(constantStepsMax, () => new WorkTooLong())
+    machine.setImmediate(() => {
+      constantsOfTurn = undefined
+    })
+  }
+  return constantsOfTurn
+}
+
+/** To compile a part of an expression takes one or two microseconds. */
+const partSteps = 50
 
 export function compileExpression(spec: Value, scope: VariableScope): Evaluate {
   return expressionCompiler(scope).compile(spec)
 }
 
 export function expressionCompiler(scope: VariableScope, { isLazy = false } = {}): Compiler {
-  const hold = new HoldWatch(constantsMsMax)
-  return new ExpressionCompiler(scope, { varying: 0, documents: 0, slots: [], isLazy, hold })
+  return new ExpressionCompiler(scope, { varying: 0, documents: 0, parts: 0, lowestSlot: noSlot, isLazy })
 }
 
 /** For filters: whether the expression is true for a document. `slots` holds outer variables. */
@@ -51,17 +68,20 @@ export function expressionValue(scope: VariableScope, slots: readonly (Value | u
   }
 }
 
+const noSlot = Number.POSITIVE_INFINITY
+
 /** What keeps an expression from being constant, collected while compiling. */
 interface Seen {
   /** Number of parts that differ from evaluation to evaluation. */
   varying: number
   /** Number of those that read the document. */
   documents: number
-  /** Slots of the variables used so far. */
-  readonly slots: number[]
+  /** Parts of the expression that is being compiled, without the parts of these. */
+  parts: number
+  /** The outermost variable that is used. */
+  lowestSlot: number
   /** A constant that cannot be computed fails when it is evaluated, not when it is compiled. */
   readonly isLazy: boolean
-  readonly hold: HoldWatch
 }
 
 class ExpressionCompiler implements Compiler {
@@ -97,22 +117,32 @@ class ExpressionCompiler implements Compiler {
   }
 
   #compile(spec: Value): { readonly evaluate: Evaluate; readonly isConstant: boolean } {
-    const { varying, slots } = this.#seen
-    const [usedBefore, seenBefore] = [this.scope.slotsUsed, slots.length]
+    this.#seen.parts += 1
+    if (isPlain(spec)) {
+      spend(1)
+      return { evaluate: () => spec, isConstant: true }
+    }
+    spend(partSteps)
+    const seen = this.#seen
+    const { varying, lowestSlot, parts } = seen
+    const { slotsUsed } = this.scope
+    seen.parts = 0
+    seen.lowestSlot = noSlot
     const evaluate = this.#read(spec)
+    seen.parts = parts
     // Variables that an expression defines itself do not keep it from being constant.
-    const isClosed = slots.slice(seenBefore).every(slot => slot >= usedBefore)
-    if (isClosed) slots.length = seenBefore
-    if (this.#seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }
+    const isClosed = seen.lowestSlot >= slotsUsed
+    seen.lowestSlot = isClosed ? lowestSlot : Math.min(lowestSlot, seen.lowestSlot)
+    if (seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }
     try {
       const compute = () => evaluate(new Context())
-      const value = isWatched() ? compute() : watched(this.#seen.hold, compute)
+      const value = mayTakeLong() ? compute() : watched(watchOfTurn(), compute)
       return { evaluate: () => value, isConstant: true }
     } catch (error) {
       // It is computed for each document, where that may take long.
-      if (error instanceof WorkTooLong && !isWatched()) return { evaluate, isConstant: false }
+      if (error instanceof WorkTooLong && !mayTakeLong()) return { evaluate, isConstant: false }
       if (!(error instanceof MongoError)) throw error
-      if (this.#seen.isLazy) return { evaluate, isConstant: false }
+      if (seen.isLazy) return { evaluate, isConstant: false }
       throw new MongoError(error.code, `Failed to optimize pipeline :: caused by :: ${error.message}`)
     }
   }
@@ -121,12 +151,15 @@ class ExpressionCompiler implements Compiler {
   #read(spec: Value): Evaluate {
     switch (spec.type) {
       case bsonType.string:
-        return spec.value.startsWith('$') ? this.#readPath(spec.value) : () => spec
+        return this.#readPath(spec.value)
       case bsonType.document:
         return this.#readDocument(spec)
       case bsonType.array: {
         const elements = spec.elements.map(element => this.compile(element))
-        return context => listOf(elements.map(element => element(context)))
+        return context => {
+          spend(elements.length)
+          return listOf(elements.map(element => element(context)))
+        }
       }
       default:
         return () => spec
@@ -146,6 +179,7 @@ class ExpressionCompiler implements Compiler {
       return [name, this.compile(inner)]
     })
     return context => {
+      spend(fields.length)
       const made: [string, Value][] = []
       for (const [name, evaluate] of fields) {
         const value = evaluate(context)
@@ -161,8 +195,9 @@ class ExpressionCompiler implements Compiler {
     }
     const compileOperator = findOperator(name) ?? refuse(168, `Unrecognized expression '${name}'`)
     const compute = compileOperator(argument, this, name)
+    const steps = 1 + this.#seen.parts
     return context => {
-      spend(1)
+      spend(steps)
       return compute(context)
     }
   }
@@ -212,9 +247,15 @@ class ExpressionCompiler implements Compiler {
 
   #defined(variable: Variable): Evaluate {
     if ('value' in variable) return () => variable.value
-    this.#seen.slots.push(variable.slot)
+    this.#seen.lowestSlot = Math.min(this.#seen.lowestSlot, variable.slot)
     return context => noted(context.slots[variable.slot], context)
   }
+}
+
+/** A value that stands for itself. */
+function isPlain(spec: Value): boolean {
+  if (spec.type === bsonType.string) return !spec.value.startsWith('$')
+  return spec.type !== bsonType.document && spec.type !== bsonType.array
 }
 
 /** Remembers the origin of a value that an expression uses. */

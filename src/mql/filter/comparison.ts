@@ -6,6 +6,7 @@
  * MinKey and MaxKey; and NaN equals NaN but is neither below nor above anything.
  */
 
+import { spend } from '../../base/work.ts'
 import { bytesOf, compareAt } from '../../document/bson/compare.ts'
 import { compareNumbers, isNaNValue, isNumeric, toDouble } from '../../document/bson/number.ts'
 import { encodeFullKey, type KeyPart } from '../../document/bson/ordered-key.ts'
@@ -135,6 +136,9 @@ function simpleNumberAt(bytes: Uint8Array, type: number, start: number): number 
   }
 }
 
+/** To make the keys of a value takes a microsecond. */
+const listedSteps = 50
+
 /** Whether a value equals one of many. Strings and simple numbers are the common case and need no key. */
 export function listTest(values: readonly Value[], collation?: Collation | undefined): ElementTest {
   if (values.length === 1) return comparisonTest('eq', values[0]!, collation)
@@ -144,6 +148,7 @@ export function listTest(values: readonly Value[], collation?: Collation | undef
   let hasNull = false
   const textKey = collation === undefined ? (text: string) => text : (text: string) => collation.keyOf(text)
   for (const value of values) {
+    spend(listedSteps)
     if (value.type === bsonType.null) hasNull = true
     if (value.type === bsonType.string || value.type === bsonType.symbol) texts.add(textKey(value.value))
     if (isNumeric(value) && isExact(value, toDouble(value))) numbers.add(toDouble(value))

@@ -18,6 +18,7 @@ export type Filter =
   | { readonly kind: 'expression'; readonly spec: Value }
   | { readonly kind: 'always'; readonly holds: boolean }
   | { readonly kind: 'schema'; readonly schema: Schema }
+  | { readonly kind: 'later'; readonly spec: BsonDocument; readonly context: FilterContext }
 
 /** The terms of the outermost conjunction. */
 export function termsOf(filter: Filter): readonly Filter[] {
@@ -62,9 +63,13 @@ export function equalTo(value: Value): Condition {
   return { kind: 'compare', operator: 'eq', value }
 }
 
+const dollar = 0x24
+
 /** True of `{ $gt: 1 }`. `{ a: 1 }`, `{}` and DBRefs (`{ $ref: …, $id: … }`) are values. */
 export function isOperatorDocument(value: Value): value is BsonDocument {
   if (value.type !== bsonType.document) return false
+  // A plain document may be large.
+  if (value.raw !== undefined && value.raw.bytes[value.raw.start + 5] !== dollar) return false
   const names = value.fields.map(([name]) => name)
   return names[0]?.startsWith('$') === true && !(names.includes('$ref') && names.includes('$id'))
 }

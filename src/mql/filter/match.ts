@@ -6,6 +6,7 @@
  */
 
 import { assert } from '../../base/error.ts'
+import { spend } from '../../base/work.ts'
 import { truncatedInteger } from '../../document/bson/number.ts'
 import { bsonType, isNumberType } from '../../document/bson/types.ts'
 import { BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
@@ -28,7 +29,7 @@ import { bitsTest } from './bits.ts'
 import { comparisonTest, listTest } from './comparison.ts'
 import type { Condition, Filter, FilterContext } from './filter.ts'
 import { geoTest, nearOrder } from './geo-match.ts'
-import { parseFilter } from './parse-filter.ts'
+import { parseFilter, parseLater } from './parse-filter.ts'
 import { regexTest } from './regex.ts'
 
 export interface MatchOptions {
@@ -68,7 +69,8 @@ export function compileFilter(filter: BsonDocument, options: MatchOptions = {}, 
 }
 
 export function compileParsed(filter: Filter, options: MatchOptions = {}): Matcher {
-  const test = filterTest(filter, options)
+  const make = () => filterTest(filter, options)
+  const test = sizeOf(filter) > sizeAtOnceMax ? whenNeeded(make) : make()
   return {
     filter,
     matches: document => test(document, 0, undefined),
@@ -79,6 +81,72 @@ export function compileParsed(filter: Filter, options: MatchOptions = {}): Match
     },
     order: orderOf(filter),
     collation: options.collation,
+  }
+}
+
+/**
+ * A filter of more conditions is compiled when the first document is tested: as part of that work, which can
+ * be cut and done elsewhere. Until then it is only read (`demands.ts`). This takes about two milliseconds.
+ */
+const sizeAtOnceMax = 1000
+
+/** A condition counts as one. Others as much as they take longer to compile. No further than needed. */
+function sizeOf(filter: Filter): number {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+    case 'nor': {
+      let size = 0
+      for (const each of filter.of) {
+        size += sizeOf(each)
+        if (size > sizeAtOnceMax) break
+      }
+      return size
+    }
+    case 'field':
+      return sizeOfCondition(filter.condition)
+    case 'expression':
+      return 1 + bytesIn(filter.spec) / bytesAsOne
+    default:
+      return 1
+  }
+}
+
+/** A regular expression takes longer than ten other conditions. */
+const patternSize = 10
+/** For expressions: about a name and an operand. */
+const bytesAsOne = 16
+
+function sizeOfCondition(condition: Condition): number {
+  switch (condition.kind) {
+    case 'regex':
+      return patternSize
+    case 'in':
+      return condition.values.length + patternSize * condition.patterns.length
+    case 'all':
+    case 'elementValue':
+      return condition.of.length > sizeAtOnceMax
+        ? condition.of.length
+        : condition.of.reduce((sum, each) => sum + sizeOfCondition(each), 0)
+    case 'not':
+      return sizeOfCondition(condition.of)
+    case 'elementDocument':
+      return sizeOf(condition.of)
+    default:
+      return 1
+  }
+}
+
+function bytesIn(value: Value): number {
+  const raw = value.type === bsonType.document || value.type === bsonType.array ? value.raw : undefined
+  return raw === undefined ? 0 : raw.end - raw.start
+}
+
+function whenNeeded(make: () => DocumentTest): DocumentTest {
+  let made: DocumentTest | undefined
+  return (bytes, start, trace) => {
+    made ??= make()
+    return made(bytes, start, trace)
   }
 }
 
@@ -133,6 +201,8 @@ function filterTest(filter: Filter, options: MatchOptions): DocumentTest {
       const { test } = filter.schema
       return (bytes, start) => test(bytes, bsonType.document, start)
     }
+    case 'later':
+      return whenNeeded(() => filterTest(parseLater(filter), options))
     case 'expression': {
       if (options.expression === undefined) throw new MongoError(224, '$expr is not allowed in this context')
       const holds = options.expression(filter.spec)
@@ -152,18 +222,25 @@ function everyTest(filters: readonly Filter[], options: MatchOptions): DocumentT
   filters.forEach(add)
   const shared = paths.length === 0 ? [] : [sharedWalk(paths)]
   const fast = [...shared, ...tests]
-  const slow = [...paths.map(documentTest), ...tests]
+  let slow: readonly DocumentTest[] | undefined
   const [first, second] = fast
   if (first === undefined) return () => true
   return (bytes, start, trace) => {
     // With a trace, the last condition decides, so they run one after another.
-    if (trace !== undefined) return slow.every(test => test(bytes, start, trace))
+    if (trace !== undefined) {
+      slow ??= [...paths.map(documentTest), ...tests]
+      return slow.every(test => test(bytes, start, trace))
+    }
     return second === undefined ? first(bytes, start, trace) : fast.every(test => test(bytes, start, trace))
   }
 }
 
+/** To make one takes about two microseconds. */
+const testSteps = 100
+
 /** The tests of a condition on a path. `not` and `all` apply to everything that the path leads to. */
 function fieldTests(path: string, condition: Condition, options: MatchOptions): PathTest[] {
+  spend(testSteps)
   switch (condition.kind) {
     case 'not': {
       const inner = fieldTests(path, condition.of, options)
@@ -186,7 +263,9 @@ function sharedWalk(paths: readonly PathTest[]): DocumentTest {
   const groups = new Map<string, PathTest[]>()
   for (const path of paths) {
     const name = Buffer.from(path.name).toString('latin1')
-    groups.set(name, [...(groups.get(name) ?? []), path])
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [path])
+    else group.push(path)
   }
   const joined = [...groups.values()].map(joinedTest)
   const [single] = joined
@@ -246,7 +325,7 @@ function elementTest(condition: Condition, options: MatchOptions): ElementTest {
       return comparisonTest(condition.operator, condition.value, options.collation)
     case 'in': {
       const equal = listTest(condition.values, options.collation)
-      const patterns = condition.patterns.map(regexTest)
+      const patterns = condition.patterns.map(each => regexTest(each))
       if (patterns.length === 0) return equal
       return (bytes, type, start) => equal(bytes, type, start) || patterns.some(test => test(bytes, type, start))
     }

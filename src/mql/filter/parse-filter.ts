@@ -1,19 +1,74 @@
 /** Parses filter documents. */
 
+import { KiB } from '../../base/limits.ts'
+import { currentWatch, StepWatch, spend, watched } from '../../base/work.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import { BsonDocument, type Value, valueAt } from '../../document/bson/value.ts'
+import { ElementCursor, endOfValue } from '../../document/bson/view.ts'
 import { badValue, MongoError } from '../errors/mongo-error.ts'
 import { equalTo, type Filter, type FilterContext, isOperatorDocument } from './filter.ts'
 import { parseConditions } from './filter-operators.ts'
 import { parseSchema } from './parse-schema.ts'
+
+/** To parse a condition takes up to a microsecond, a value of a list a tenth of that. */
+const fieldSteps = 50
+
+/**
+ * These are 20 milliseconds of the thread that parses it: 20,000 conditions, or 150,000 values in lists. The
+ * thread of the requests gives up earlier, and lets another thread do it (`mongo/service/query-language.ts`).
+ */
+const filterStepsMax = 1_000_000
+
+/** A filter of fewer bytes cannot take so many steps. */
+const countedBytesMin = 64 * KiB
 
 /** Parses a filter, or throws with MongoDB's text. Recurses as deep as documents nest. */
 export function parseFilter(
   filter: BsonDocument,
   context: FilterContext = { isWholeDocument: true, allowsNear: false },
 ): Filter {
+  const { raw } = filter
+  if (raw !== undefined && raw.end - raw.start < countedBytesMin) return parseParts(filter, context)
+  return watched(new StepWatch(filterStepsMax, tooLarge, currentWatch()), () => parseParts(filter, context))
+}
+
+/** Terms of fewer bytes, so many of them, are parsed at once. */
+const termBytesMax = 4 * KiB
+const termsMax = 100
+
+/**
+ * A filter that is known to be right, and takes long to parse. Its small terms are parsed, so that they can
+ * choose an index; the others when the first document is tested.
+ */
+export function parseSmallTerms(filter: BsonDocument, context: FilterContext): Filter {
+  const { bytes, start } = filter.raw!
+  const of: Filter[] = []
+  const cursor = new ElementCursor(bytes, start)
+  while (cursor.next()) {
+    if (of.length === termsMax) {
+      of.push({ kind: 'later', spec: filter, context })
+      break
+    }
+    const spec = BsonDocument.of([[cursor.name(), valueAt(bytes, cursor.type, cursor.valueStart)]])
+    const isSmall = endOfValue(bytes, cursor.type, cursor.valueStart) - cursor.valueStart <= termBytesMax
+    of.push(isSmall ? parseParts(spec, context) : { kind: 'later', spec, context })
+  }
+  return { kind: 'and', of }
+}
+
+/** A filter that was left for later. It was parsed before, so it is not too large. */
+export function parseLater({ spec, context }: Extract<Filter, { kind: 'later' }>): Filter {
+  return parseParts(spec, context)
+}
+
+function tooLarge(): MongoError {
+  return badValue('The filter has too many conditions or values. Send it in several parts.')
+}
+
+function parseParts(filter: BsonDocument, context: FilterContext): Filter {
   const filters: Filter[] = []
   for (const [name, value] of filter.fields) {
+    spend(fieldSteps)
     const parsed = name.startsWith('$') ? parseOperator(name, value, context) : parseField(name, value, context)
     if (parsed !== undefined) filters.push(parsed)
   }
@@ -21,7 +76,7 @@ export function parseFilter(
 }
 
 function parseField(path: string, value: Value, context: FilterContext): Filter {
-  const conditions = isOperatorDocument(value) ? parseConditions(value, path, context, parseFilter) : [equalTo(value)]
+  const conditions = isOperatorDocument(value) ? parseConditions(value, path, context, parseParts) : [equalTo(value)]
   const fields = conditions.map(condition => ({ kind: 'field', path, condition }) as const)
   return fields.length === 1 ? fields[0]! : { kind: 'and', of: fields }
 }
@@ -33,7 +88,7 @@ const list: OperatorParser = (name, value, context) => {
   if (value.elements.length === 0) throw badValue('$and/$or/$nor must be a nonempty array')
   const of = value.elements.map(element => {
     if (element.type !== bsonType.document) throw badValue('$or/$and/$nor entries need to be full objects')
-    return parseFilter(element, context)
+    return parseParts(element, context)
   })
   return { kind: name.slice(1) as 'and' | 'or' | 'nor', of }
 }

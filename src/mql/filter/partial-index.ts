@@ -54,6 +54,7 @@ export function mayUseIndex(index: IndexRecord, filter: Filter, collation: Colla
 /** Whether a condition compares with a string, or with a value that can contain one. */
 function asksForStrings(filter: Filter): boolean {
   if (filter.kind === 'field') return comparesStrings(filter.condition)
+  if (filter.kind === 'later') return true
   return (filter.kind === 'and' || filter.kind === 'or' || filter.kind === 'nor') && filter.of.some(asksForStrings)
 }
 

@@ -8,6 +8,26 @@ import { MongoError } from '../errors/mongo-error.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { RegexCondition } from './filter.ts'
 
+/**
+ * Compiles the first patterns of a filter at once, so that a wrong one is reported. Each further one is
+ * compiled when it is needed first: thousands of them take longer than others may wait.
+ */
+export class Patterns {
+  #leftAtOnce = patternsAtOnceMax
+
+  /** Whether a text has a match of the pattern. */
+  finder(pattern: string, options: string): (text: string) => boolean {
+    let compiled = this.#leftAtOnce-- > 0 ? compileRegex(pattern, options) : undefined
+    return text => {
+      compiled ??= compileRegex(pattern, options)
+      return matcherOf(compiled, text).find()
+    }
+  }
+}
+
+/** A few milliseconds. */
+const patternsAtOnceMax = 100
+
 /** Text is always Unicode, so `u` changes nothing. */
 function compileRegex(pattern: string, options: string): Pattern {
   for (const letter of options) {
@@ -21,25 +41,15 @@ function compileRegex(pattern: string, options: string): Pattern {
   }
 }
 
-function isFound(pattern: Pattern, text: string): boolean {
-  return matcherOf(pattern, text).find()
-}
-
-/** Whether a text has a match of the pattern. */
-export function textTest(pattern: string): (text: string) => boolean {
-  const compiled = compileRegex(pattern, '')
-  return text => isFound(compiled, text)
-}
-
-export function regexTest({ pattern, options }: RegexCondition): ElementTest {
-  const compiled = compileRegex(pattern, options)
+export function regexTest({ pattern, options }: RegexCondition, patterns = new Patterns()): ElementTest {
+  const isFound = patterns.finder(pattern, options)
   const literal = literalOf({ pattern, options })
   const find = literal === undefined ? undefined : literalFinder(literal)
   return (bytes, type, start) => {
     if (type === bsonType.string || type === bsonType.symbol) {
       const textStart = start + 4
       const textEnd = start + 3 + int32At(bytes, start)
-      return find === undefined ? isFound(compiled, textAt(bytes, textStart, textEnd)) : find(bytes, textStart, textEnd)
+      return find === undefined ? isFound(textAt(bytes, textStart, textEnd)) : find(bytes, textStart, textEnd)
     }
     if (type !== bsonType.regex) return false
     const value = valueAt(bytes, type, start) as RegexValue

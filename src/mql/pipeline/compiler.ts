@@ -10,6 +10,7 @@ import { matchStage } from '../stages/match.ts'
 import type { Namespace } from '../stages/namespace.ts'
 import { sortStage } from '../stages/sort.ts'
 import type {
+  DocumentBatch,
   LeadingFind,
   Run,
   Stage,
@@ -133,8 +134,32 @@ function wantedBehind(specs: readonly StageSpec[]): number | undefined {
   return undefined
 }
 
+/** A stage asks the one before it within the same call. A thousand of them would be too deep for it. */
+const stagesPerCall = 50
+
 export function runStages(compiled: readonly Stage[], input: Stream, run: Run): Stream {
-  return compiled.reduce((stream, stage) => stage.run(stream, run), input)
+  let stream = input
+  for (const [index, stage] of compiled.entries()) {
+    stream = stage.run(stream, run)
+    if (index % stagesPerCall === stagesPerCall - 1) stream = askedAnew(stream)
+  }
+  return stream
+}
+
+/** The same stream, asked with an empty stack. */
+async function* askedAnew(stream: Stream): AsyncGenerator<DocumentBatch> {
+  const batches = stream[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      await undefined
+      const { done, value } = await batches.next()
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    await undefined
+    await batches.return?.()
+  }
 }
 
 /** Combines stages that change one document at a time into one function. */

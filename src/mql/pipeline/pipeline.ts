@@ -96,12 +96,18 @@ export interface Pipeline {
   ownEach(): EachDocument
 }
 
+/** More than anybody writes. They are computed anew wherever a part of the command is compiled. */
+const commandVariablesMax = 1000
+
 /** The scope of a command: the system variables and the command's own. */
 export function commandScope({ constants, let: variables }: CommandVariables): VariableScope {
-  let scope = VariableScope.outermost(constants)
-  for (const [name, spec] of variables?.fields ?? []) {
+  const scope = VariableScope.outermost(constants)
+  const fields = variables?.fields ?? []
+  if (fields.length > commandVariablesMax) refuse(2, `'let' defines more than ${commandVariablesMax} variables`)
+  const compiler = expressionCompiler(scope)
+  for (const [name, spec] of fields) {
     checkVariableName(name)
-    const found = expressionCompiler(scope).valueNow(spec)
+    const found = compiler.valueNow(spec)
     if (found === undefined) {
       return refuse(
         4890500,
@@ -109,7 +115,7 @@ export function commandScope({ constants, let: variables }: CommandVariables): V
           'Expressions run before the query examines any documents.',
       )
     }
-    scope = scope.knowing(name, found.value)
+    scope.define(name, found.value)
   }
   return scope
 }

@@ -6,8 +6,9 @@
  * own are added; a document on the grid takes the place of its grid value.
  */
 
+import { spend } from '../../base/work.ts'
 import { compareValues } from '../../document/bson/compare.ts'
-import { add, compareNumbers, isNumeric } from '../../document/bson/number.ts'
+import { add, compareNumbers, isNumeric, toDouble } from '../../document/bson/number.ts'
 import { type Origin, onlyOrigin } from '../../document/bson/origin.ts'
 import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -27,6 +28,9 @@ import { stageArguments, stageDocument, stringsIn } from './stage-arguments.ts'
 
 /** MongoDB's limit for documents that one stage adds. */
 const generatedDocumentsMax = 500_000
+
+/** To make a document takes about a microsecond. */
+const documentSteps = 50
 
 /** Overhead of a partition besides the bytes of its key and fields. */
 const partitionBytes = 200
@@ -191,7 +195,7 @@ class Densifier {
     partition.origin = onlyOrigin(partition.origin, document.origin)
     const isExplicit = typeof bounds === 'object'
     const end = isExplicit && compareValues(bounds.upper, value) < 0 ? bounds.upper : value
-    yield* this.#generate(partition, next => compareValues(next, end) < 0)
+    yield* this.#generate(partition, end)
     if (compareValues(partition.next, value) === 0) partition.next = this.#after(value)
     yield document
   }
@@ -203,17 +207,21 @@ class Densifier {
     if (typeof bounds === 'object') {
       if (partitionPaths.length === 0) this.#partitionOf(nothing, bounds.lower)
       for (const partition of this.#partitions.values()) {
-        yield* this.#generate(partition, next => compareValues(next, bounds.upper) < 0)
+        yield* this.#generate(partition, bounds.upper)
       }
       return
     }
     for (const partition of this.#partitions.values()) {
-      yield* this.#generate(partition, next => compareValues(next, this.#greatest) <= 0)
+      yield* this.#generate(partition, this.#greatest!, true)
     }
   }
 
-  *#generate(partition: Partition, isWanted: (next: Value) => boolean): Generator<BsonDocument> {
-    while (isWanted(partition.next)) {
+  *#generate(partition: Partition, end: Value, includesEnd = false): Generator<BsonDocument> {
+    const most = includesEnd ? 0 : -1
+    if (compareValues(partition.next, end) > most) return
+    // So that a large gap is filled where there is time.
+    spend(documentSteps * Math.min(generatedDocumentsMax, this.#countTo(partition.next, end)))
+    while (compareValues(partition.next, end) <= most) {
       this.#generated += 1
       if (this.#generated > generatedDocumentsMax) {
         refuse(
@@ -226,6 +234,12 @@ class Densifier {
       yield partition.fields.isEmpty ? made : withOrigin(made, partition.origin)
       partition.next = this.#after(partition.next)
     }
+  }
+
+  /** About how many steps there are between two values. */
+  #countTo(from: Value, end: Value): number {
+    const [first, second, last] = [from, this.#after(from), end].map(placeOf) as [number, number, number]
+    return last > first ? (last - first) / (second - first) : 0
   }
 
   #after(value: Value): Value {
@@ -251,6 +265,10 @@ class Densifier {
 }
 
 const nothing = BsonDocument.of([])
+
+function placeOf(value: Value): number {
+  return value.type === bsonType.date ? Number(value.value) : isNumeric(value) ? toDouble(value) : 0
+}
 
 function checkValue(value: Value, unit: Unit | undefined): void {
   if (!isNumeric(value) && value.type !== bsonType.date) {

@@ -8,6 +8,7 @@
 import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { nextSlice } from '../../base/slices.ts'
 import type { Steps } from '../../base/steps.ts'
 import { lookAtWork, WorkTooLong } from '../../base/work.ts'
 import { comingFrom } from '../../document/bson/traced-values.ts'
@@ -138,7 +139,7 @@ export class PipelineSlice {
 
   async turn(): Promise<void> {
     if (this.turnsLeft-- <= 0) throw new WorkTooLong()
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    await nextSlice()
     this.#check?.()
     lookAtWork()
     this.#startMs = machine.monotonicMs()

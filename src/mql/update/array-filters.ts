@@ -49,7 +49,7 @@ function nameOf(filter: Filter): string | undefined {
   if (filter.kind === 'field') return checkedName(filter.path.split('.', 1)[0]!)
   if (filter.kind === 'expression') throw new MongoError(224, '$expr is not allowed in this context')
   if (filter.kind === 'schema') throw new MongoError(224, '$jsonSchema is not allowed in this context')
-  if (filter.kind === 'always') return undefined
+  if (filter.kind === 'always' || filter.kind === 'later') return undefined
   let name: string | undefined
   for (const part of filter.of) {
     const found = nameOf(part)

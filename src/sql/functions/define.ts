@@ -1,5 +1,6 @@
 /** Declares built-in functions: arity and implementation, with short forms for common argument types. */
 
+import { spend } from '../../base/work.ts'
 import type { RunContext } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'
 
@@ -17,8 +18,24 @@ export interface BuiltIn {
 export type FunctionFamily = Readonly<Record<string, BuiltIn>>
 
 export function define(argumentsMin: number, argumentsMax: number, evaluate: BuiltIn['evaluate']): BuiltIn {
-  return { argumentsMin, argumentsMax, evaluate }
+  const counted: BuiltIn['evaluate'] = (values, context) => {
+    for (const value of values) countLong(value)
+    return evaluate(values, context)
+  }
+  return { argumentsMin, argumentsMax, evaluate: counted }
 }
+
+/** Many functions hand a text or an array to the runtime, which goes through all of it in one call. */
+function countLong(value: SqlValue): void {
+  if (typeof value === 'string') {
+    if (value.length > countedLengthMin) spend(value.length / charsPerStep)
+  } else if (Array.isArray(value) && value.length > countedLengthMin) spend(value.length)
+}
+
+const countedLengthMin = 256
+
+/** The runtime takes 1 to 20 nanoseconds for a character. */
+const charsPerStep = 4
 
 /** At least `argumentsMin` arguments, without an upper limit. */
 export function defineOpen(argumentsMin: number, evaluate: BuiltIn['evaluate']): BuiltIn {

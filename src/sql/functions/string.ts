@@ -1,6 +1,6 @@
 /** String functions. Positions and lengths count UTF-16 units, as in the service's own offline engine. */
 
-import { indexOf, lastIndexOf, split } from '../values/search.ts'
+import { indexOf, lastIndexOf, split } from '../../base/text-search.ts'
 import { joinStrings, replaceAll } from '../values/strings.ts'
 import type { SqlValue } from '../values/value.ts'
 import { areStrings, type BuiltIn, define, defineOpen, type FunctionFamily, onString, onTwoStrings } from './define.ts'

@@ -33,6 +33,14 @@ export class QueryError extends RequestError {
     this.line = span === undefined ? 0 : lineAt(text, span.start)
     this.column = span === undefined ? 0 : span.start - text.lastIndexOf('\n', span.start - 1)
   }
+
+  /** The first diagnostic, for people. */
+  get sentence(): string {
+    const message = shortened(this.diagnostics[0]?.message ?? this.message)
+    if (this.line === 0) return message
+    const line = this.line === 1 ? '' : `line ${this.line}, `
+    return `${message.replace(/\.$/, '')}, at ${line}column ${this.column}.`
+  }
 }
 
 /** Errors quote names from the query. These limits keep an error short, however long the query is. */
@@ -44,9 +52,13 @@ function toServiceJson(diagnostics: readonly Diagnostic[]): string {
     severity: 'Error',
     ...(span === undefined ? {} : { location: { start: span.start, end: span.end } }),
     code,
-    message: message.length > messageCharsMax ? `${message.slice(0, messageCharsMax)}…` : message,
+    message: shortened(message),
   }))
   return JSON.stringify({ errors })
+}
+
+function shortened(message: string): string {
+  return message.length > messageCharsMax ? `${message.slice(0, messageCharsMax)}…` : message
 }
 
 function lineAt(text: string, offset: number): number {

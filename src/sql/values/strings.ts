@@ -2,8 +2,8 @@
 
 import { RequestError } from '../../base/error.ts'
 import { MiB } from '../../base/limits.ts'
+import { split } from '../../base/text-search.ts'
 import { spend } from '../../base/work.ts'
-import { split } from './search.ts'
 
 /** Longest string that a query makes (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): the size of an item. */
 export const queryStringCharsMax = 2 * MiB

@@ -65,6 +65,7 @@ export function approximateBytes(value: SqlValue, bytesMax: number): number {
     else if (typeof next !== 'object' || next === null) bytes += 8
     else if (isArray(next)) {
       bytes += 2 + next.length
+      spend(next.length)
       if (bytes <= bytesMax) for (const element of next) open.push(element)
     } else {
       for (const name of Object.keys(next)) {

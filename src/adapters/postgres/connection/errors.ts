@@ -28,8 +28,15 @@ const retryAfterMs = 1000
 /** Messages of the driver when the socket closes during a query; these errors have no code. */
 const lostWords = ['Connection terminated', 'Connection ended', 'Client has encountered a connection error', 'timeout']
 
-/** A worker of Citus that has no connection left: the coordinator reports it as a broken connection. */
+/**
+ * A worker of Citus that has no connection left. While the coordinator connects to a worker, it learns no
+ * code but only this text, and reports a broken connection.
+ */
 const crowdedWords = /too many (connections|clients)|remaining connection slots are reserved/
+
+/** How Citus names the worker that an error is about; it does not translate its messages. */
+const workerWords =
+  /connection (?:to the remote node|error:) (?:[^\s@]+@)?(\S+:\d+)|while executing command on (\S+:\d+)/
 
 /** Messages of Citus, as internal errors, when a worker or the coordinator was killed during a statement. */
 const brokenWords = ['could not commit transaction', 'postmaster was shut down']
@@ -56,8 +63,20 @@ export function isCrowded(error: unknown): boolean {
 
 export function isWorkerCrowded(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof MayflyError) return false
-  const detail = 'detail' in error && typeof error.detail === 'string' ? error.detail : ''
-  return codeOf(error) !== code.tooManyConnections && crowdedWords.test(`${error.message} ${detail}`)
+  if (codeOf(error) === code.tooManyConnections) return workerOf(error) !== undefined
+  return crowdedWords.test(`${error.message} ${textOf(error, 'detail')}`)
+}
+
+/** Host and port of the worker of a cluster that an error is about. */
+export function workerOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const [, unreached, busy] = workerWords.exec(`${error.message} ${textOf(error, 'where')}`) ?? []
+  return unreached ?? busy
+}
+
+function textOf(error: Error, field: 'detail' | 'where'): string {
+  const text = (error as { detail?: unknown; where?: unknown })[field]
+  return typeof text === 'string' ? text : ''
 }
 
 /** The connection broke: nobody knows whether the statement took effect. */
@@ -99,7 +118,8 @@ export function translate(error: unknown): Error {
     return new CapacityError('unavailable', 'A worker of the cluster has no connection left.', retryAfterMs, cause)
   }
   if (isLost(error)) {
-    return new CapacityError('unavailable', 'The connection to PostgreSQL was lost.', retryAfterMs, cause)
+    const other = workerOf(error) === undefined ? 'PostgreSQL' : 'a worker of the cluster'
+    return new CapacityError('unavailable', `The connection to ${other} was lost.`, retryAfterMs, cause)
   }
   switch (codeOf(error)) {
     case code.queryCanceled:

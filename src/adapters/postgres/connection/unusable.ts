@@ -3,7 +3,7 @@
 import { MayflyError, RequestError } from '../../../base/error.ts'
 import { objectionToNode } from './citus.ts'
 import type { PostgresSession } from './connections.ts'
-import { codeOf, isCrowded, isLost, isWorkerCrowded, translate } from './errors.ts'
+import { codeOf, isCrowded, isLost, isWorkerCrowded, translate, workerOf } from './errors.ts'
 
 /** The oldest PostgreSQL that is still maintained; nothing here is tried with older ones. */
 const postgresVersionMin = 140_000
@@ -63,12 +63,15 @@ export function whyNot(error: unknown, url: string): Error {
     return say(`${user} may not make or use the schema mayfly in ${database}. Let it: ${command}.`)
   }
   if (isWorkerCrowded(cause)) {
+    const worker = workerOf(cause)
+    const which = worker === undefined ? 'A worker of the cluster' : `The worker ${worker} of the cluster`
     const command = `ALTER ROLE "${user}" CONNECTION LIMIT -1`
-    return say(
-      `A worker of the cluster has no connection left for ${user}. Let it have more, on every node: ${command}.`,
-    )
+    return say(`${which} has no connection left for ${user}. Let it have more, on every node: ${command}.`)
   }
   if (isCrowded(cause)) return say(`PostgreSQL at ${place} has no connection left for ${user}.`)
+  if (isLost(cause) && workerOf(cause) !== undefined) {
+    return say(`PostgreSQL at ${place} does not reach a worker of its cluster: ${(cause as Error).message}.`)
+  }
   if (isLost(cause)) return say(`PostgreSQL at ${place} cannot be reached (${code || (cause as Error).message}).`)
   return translate(error)
 }

@@ -7,6 +7,9 @@ import { printValue } from '../../errors/print.ts'
 const charsMax = 1024
 
 export function printForMessage(value: Value | undefined): string {
-  const text = value === undefined ? 'MISSING' : printValue(value)
+  return value === undefined ? 'MISSING' : printValue(value, charsMax)
+}
+
+export function shortened(text: string): string {
   return text.length > charsMax ? `${text.slice(0, charsMax)}...` : text
 }

@@ -5,6 +5,7 @@
  * slot. Nested pipelines take their slots from the same numbering, so they see the variables of outer ones.
  */
 
+import { spend } from '../../../base/work.ts'
 import { isSameOrigin, type Origin } from '../../../document/bson/origin.ts'
 import { comingFrom } from '../../../document/bson/traced-values.ts'
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
@@ -35,29 +36,32 @@ export type Variable = { readonly value: Value | undefined } | { readonly slot: 
 export class VariableScope {
   readonly constants: Constants
   readonly #slots: { used: number }
-  readonly #variables: ReadonlyMap<string, Variable>
+  /** The scope around it. There are as many as expressions nest. */
+  readonly #outer: VariableScope | undefined
+  readonly #variables = new Map<string, Variable>()
 
-  private constructor(constants: Constants, slots: { used: number }, variables: ReadonlyMap<string, Variable>) {
+  private constructor(constants: Constants, slots: { used: number }, outer: VariableScope | undefined) {
     this.constants = constants
     this.#slots = slots
-    this.#variables = variables
+    this.#outer = outer
   }
 
   static outermost(constants: Constants): VariableScope {
-    return new VariableScope(constants, { used: 0 }, new Map())
+    return new VariableScope(constants, { used: 0 }, undefined)
   }
 
-  /** A new scope in which the name has a known value. */
-  knowing(name: string, value: Value | undefined): VariableScope {
-    return new VariableScope(this.constants, this.#slots, new Map([...this.#variables, [name, { value }]]))
+  /** From now on, the name has a known value. */
+  define(name: string, value: Value | undefined): void {
+    this.#variables.set(name, { value })
   }
 
   /** A new scope that defines the names as variables. `slots` lists their slots in the same order. */
   with(names: readonly string[]): { readonly scope: VariableScope; readonly slots: readonly number[] } {
+    spend(names.length)
     const slots = names.map(() => this.#slots.used++)
-    const variables = new Map(this.#variables)
-    for (const [index, name] of names.entries()) variables.set(name, { slot: slots[index]! })
-    return { scope: new VariableScope(this.constants, this.#slots, variables), slots }
+    const scope = new VariableScope(this.constants, this.#slots, this)
+    for (const [index, name] of names.entries()) scope.#variables.set(name, { slot: slots[index]! })
+    return { scope, slots }
   }
 
   /** Number of slots so far. Later slots have higher numbers. */
@@ -66,7 +70,13 @@ export class VariableScope {
   }
 
   find(name: string): Variable | undefined {
-    return this.#variables.get(name)
+    let scope: VariableScope | undefined = this
+    while (scope !== undefined) {
+      const found = scope.#variables.get(name)
+      if (found !== undefined) return found
+      scope = scope.#outer
+    }
+    return undefined
   }
 }
 

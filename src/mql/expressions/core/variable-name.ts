@@ -5,13 +5,13 @@ import { refuse } from './define-operator.ts'
 const failedToParse = 9
 const isLetter = /^[A-Za-z\u0080-\u{10ffff}]/u
 const isUserLetter = /^[a-z\u0080-\u{10ffff}]/u
-const isWord = /^[A-Za-z0-9_\u0080-\u{10ffff}]/u
+const noWord = /[^A-Za-z0-9_\u0080-\u{10ffff}]/u
 
 function check(name: string, first: RegExp): void {
   if (name === '') refuse(failedToParse, 'empty variable names are not allowed')
   if (!first.test(name)) refuse(failedToParse, `'${name}' starts with an invalid character for a user variable name`)
-  for (const character of name) {
-    if (isWord.test(character)) continue
+  const [character] = noWord.exec(name) ?? []
+  if (character !== undefined) {
     refuse(failedToParse, `'${name}' contains an invalid character for a variable name: '${character}'`)
   }
 }

@@ -1,5 +1,6 @@
 /** Formats dates: the formats of `$dateToString`, and ISO 8601. */
 
+import { spend } from '../../../base/work.ts'
 import { refuse } from '../core/define-operator.ts'
 import { datePartsOf, dayOfWeek, dayOfYear, isoDayOfWeek, isoWeek, splitDays, weekOfYear } from './days-and-weeks.ts'
 import { localMsOf, type TimeZone, utc } from './time-zone.ts'
@@ -43,6 +44,7 @@ export function printIsoDate(utcMs: bigint): string {
 }
 
 export function formatDate(utcMs: bigint, format: string | undefined, zone: TimeZone): string {
+  spend((format?.length ?? 0) >> 1)
   const localMs = localMsOf(utcMs, zone)
   const parts = datePartsOf(localMs)
   const { days } = splitDays(localMs)

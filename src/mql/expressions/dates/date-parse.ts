@@ -6,6 +6,7 @@
  */
 
 import { daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
+import { spend } from '../../../base/work.ts'
 import { refuse } from '../core/define-operator.ts'
 import { monthNames } from './date-format.ts'
 import { daysFromIsoWeek, joinDays } from './days-and-weeks.ts'
@@ -104,6 +105,7 @@ const ranges: Readonly<Partial<Record<keyof Parts, readonly [number, number]>>> 
 
 /** The caller has checked the format. */
 export function parseByFormat(text: string, format: string, zone: TimeZone): bigint {
+  spend(format.length)
   const parts: Record<string, number> = {}
   let at = 0
   for (let index = 0; index < format.length; index += 1) {

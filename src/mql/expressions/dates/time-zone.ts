@@ -1,6 +1,7 @@
 /** Time zones: fixed offsets from UTC, and the named zones of the IANA database. */
 
 import { daysFromCivil } from '../../../base/calendar.ts'
+import { spend } from '../../../base/work.ts'
 import { refuse } from '../core/define-operator.ts'
 import { msPerDay } from './days-and-weeks.ts'
 
@@ -30,10 +31,14 @@ export function offsetOf(text: string): number | undefined {
 /** The range of JavaScript dates. Beyond it, offsets do not change. */
 const jsDateMsMax = 8_640_000_000_000_000n
 
-/** Limits the cache, since a client can ask for made-up names. */
-const zonesMax = 1000
+/** Limits the cache: a client can write each name in many ways. */
+const zonesMax = 64
 /** Days per zone whose offsets are cached. */
 const daysMax = 4096
+
+/** To make a zone takes up to half a millisecond, to ask it for an offset 15 us. */
+const zoneSteps = 20_000
+const offsetSteps = 700
 
 const zones = new Map<string, TimeZone>()
 
@@ -41,7 +46,8 @@ export function timeZoneNamed(name: string): TimeZone {
   const known = zones.get(name)
   if (known !== undefined) return known
   const zone = findZone(name) ?? refuse(40485, `unrecognized time zone identifier: "${name}"`)
-  if (zones.size < zonesMax) zones.set(name, zone)
+  if (zones.size >= zonesMax) zones.clear()
+  zones.set(name, zone)
   return zone
 }
 
@@ -51,6 +57,7 @@ function findZone(name: string): TimeZone | undefined {
   if (name === 'UTC' || name === 'GMT') return utc
   // Intl accepts more notations of offsets than MongoDB does.
   if (!/^[A-Za-z]/.test(name)) return undefined
+  spend(zoneSteps)
   try {
     return olsonZone(name)
   } catch {
@@ -72,6 +79,7 @@ function olsonZone(name: string): TimeZone {
     second: 'numeric',
   })
   const offsetAt = (utcMs: number): number => {
+    spend(offsetSteps)
     // Whole seconds, because the formatted parts have no fraction.
     const epochMs = Math.floor(utcMs / 1000) * 1000
     const parts: Record<string, string> = {}

@@ -146,8 +146,10 @@ const slice = between([2, 3], ([listOperand, secondOperand, thirdOperand]) => co
     int32Of(second) ??
     refuse(28726, `Second argument to $slice can't be represented as a 32-bit integer: ${printNumber(second)}`)
   const { elements } = list
-  if (thirdOperand === undefined)
+  if (thirdOperand === undefined) {
+    spend(Math.min(elements.length, Math.abs(position)) >> 2)
     return limitedArray(position >= 0 ? elements.slice(0, position) : elements.slice(position))
+  }
   const third = thirdOperand(context)
   if (isNullish(third)) return nullValue
   if (!isNumeric(third)) {
@@ -158,6 +160,7 @@ const slice = between([2, 3], ([listOperand, secondOperand, thirdOperand]) => co
     refuse(28728, `Third argument to $slice can't be represented as a 32-bit integer: ${printNumber(third)}`)
   if (count <= 0) refuse(28729, `Third argument to $slice must be positive: ${count}`)
   const start = position < 0 ? Math.max(0, elements.length + position) : Math.min(elements.length, position)
+  spend(Math.min(elements.length, count) >> 2)
   return limitedArray(elements.slice(start, start + count))
 })
 

@@ -1,5 +1,6 @@
 /** Conversions between types. A failed conversion is error 241, which `onError` catches. */
 
+import { spend } from '../../../base/work.ts'
 import { parseDecimal, unpackDecimal } from '../../../document/bson/decimal128.ts'
 import {
   decimal128,
@@ -37,6 +38,7 @@ import {
   optional,
   refuse,
 } from '../core/define-operator.ts'
+import { shortened } from '../core/print-for-message.ts'
 import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { printIsoDate } from '../dates/date-format.ts'
 import { momentOf, orElse } from '../dates/date-operand.ts'
@@ -77,23 +79,28 @@ function int(value: bigint, printedNumber: string): Value {
 }
 
 function refuseNumber(text: string, reason: string): never {
-  return fail(`Failed to parse number '${text}' ${noOnError}: ${reason}`)
+  return fail(`Failed to parse number '${shortened(text)}' ${noOnError}: ${reason}`)
 }
 
 function checkNumeral(text: string): void {
-  if (text.startsWith('0x')) fail(`Illegal hexadecimal input ${noOnError}: ${text}`)
+  spend(text.length >> 3)
+  if (text.startsWith('0x')) fail(`Illegal hexadecimal input ${noOnError}: ${shortened(text)}`)
   if (text === '') refuseNumber(text, 'Empty string')
   if (/^\s/.test(text)) refuseNumber(text, 'Leading whitespace')
 }
 
+const int64DigitsMax = 19
+
 function parseInteger(text: string): bigint {
   checkNumeral(text)
-  const match = /^[+-]?\d+$/.exec(text)
-  if (match === null) {
+  const [, sign, digits] = /^([+-]?)0*(\d*)$/.exec(text) ?? []
+  if (digits === undefined || !/^[+-]?\d/.test(text)) {
     const isBeginning = /^[+-]?\d/.test(text)
     return refuseNumber(text, isBeginning ? 'Did not consume whole string.' : 'Did not consume any digits')
   }
-  return BigInt(text.startsWith('+') ? text.slice(1) : text)
+  // To make a large integer of a million digits takes long.
+  if (digits.length > int64DigitsMax) return refuseNumber(text, 'Overflow')
+  return sign === '-' ? -BigInt(digits) : BigInt(digits)
 }
 
 const doublePattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
@@ -144,7 +151,7 @@ function toObjectId(value: Value): Value {
   if (value.type === bsonType.objectId) return value
   if (value.type !== bsonType.string) return unsupported(value, bsonType.objectId)
   const text = value.value
-  const problem = `Failed to parse objectId '${text}' ${noOnError}:`
+  const problem = `Failed to parse objectId '${shortened(text)}' ${noOnError}:`
   const bytes = Buffer.byteLength(text)
   if (bytes !== 24) fail(`${problem} Invalid string length for parsing to OID, expected 24 but found ${bytes}`)
   const wrong = /[^0-9a-fA-F]/.exec(text)

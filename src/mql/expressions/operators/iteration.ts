@@ -5,6 +5,7 @@ import { comingFrom } from '../../../document/bson/traced-values.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, nullValue, type Value } from '../../../document/bson/value.ts'
 import {
+  expressionArrayElementsMax,
   int32Of,
   isNullish,
   isTrue,
@@ -13,6 +14,7 @@ import {
   nameOfType,
   optional,
   refuse,
+  refuseSize,
 } from '../core/define-operator.ts'
 import { printForMessage } from '../core/print-for-message.ts'
 import type { CompileOperator, Evaluate, OperatorFamily } from '../core/scope.ts'
@@ -154,6 +156,7 @@ const zip: CompileOperator = (argument, compiler) => {
     const length = lists.reduce((chosen, list) => pick(chosen, list.length), lists[0]!.length)
     const fill = defaults.map(operand => operand(context))
     spend(length * lists.length)
+    if (length * lists.length > 2 * expressionArrayElementsMax) refuseSize('array')
     return limitedArray(
       Array.from({ length }, (_, row) =>
         BsonArray.of(lists.map((list, column) => list[row] ?? fill[column] ?? nullValue)),

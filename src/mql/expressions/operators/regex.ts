@@ -67,12 +67,11 @@ function patternOf(regex: Value | undefined, options: Value | undefined, name: s
 }
 
 function compileWith({ pattern, options }: PatternText, name: string): Pattern {
-  for (const letter of options) {
-    if (!'imsxu'.includes(letter)) refuse(51108, `${name} invalid flag in regex options: ${letter}`)
-  }
+  const [unknown] = /[^imsxu]/u.exec(options) ?? []
+  if (unknown !== undefined) refuse(51108, `${name} invalid flag in regex options: ${unknown}`)
   try {
     // Text is always Unicode, so `u` changes nothing.
-    return compilePattern(pattern, options.replaceAll('u', ''))
+    return compilePattern(pattern, [...'imsx'].filter(letter => options.includes(letter)).join(''))
   } catch (error) {
     if (error instanceof InvalidPattern) refuse(51111, `Invalid Regex in ${name}: ${error.message}`)
     throw error

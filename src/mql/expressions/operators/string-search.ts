@@ -1,5 +1,6 @@
 /** Operators that search, replace and trim strings. */
 
+import { finderIn, indexOf, indexOfBytes } from '../../../base/text-search.ts'
 import { spend } from '../../../base/work.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
@@ -17,6 +18,7 @@ import {
 } from '../core/define-operator.ts'
 import { printForMessage } from '../core/print-for-message.ts'
 import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
+import { codePointsIn, endOfCharacters } from './string.ts'
 
 /** Checks the start or end index of a search. */
 export function searchIndex(value: Value | undefined, name: string, what: string): number {
@@ -54,23 +56,21 @@ function search({ codes, find }: Search): CompileOperator {
 }
 
 function indexInBytes(input: string, token: string, start: number, end: number | undefined): number {
-  spend(input.length >> 4)
+  spend((input.length + token.length) >> 4)
   const bytes = Buffer.from(input)
   const last = Math.min(end ?? bytes.length, bytes.length)
   if (start > bytes.length || last < start) return -1
-  return bytes.subarray(0, last).indexOf(token, start)
+  return indexOfBytes(bytes.subarray(0, last), Buffer.from(token), start)
 }
 
 /** Unlike in a search by bytes, the match must begin before the end but may extend beyond it. */
 function indexInCodePoints(input: string, token: string, start: number, end: number | undefined): number {
   if (input === '' && token === '') return start === 0 ? 0 : -1
-  let index = 0
-  for (let at = 0; at < input.length && (end === undefined || index < end); index += 1) {
-    spend(1 + (token.length >> 5))
-    if (index >= start && input.startsWith(token, at)) return index
-    at += (input.codePointAt(at) as number) > 0xffff ? 2 : 1
-  }
-  return -1
+  const first = endOfCharacters(input, 0, start)
+  const at = indexOf(input, token, first)
+  if (at === -1 || at >= input.length) return -1
+  const found = start + codePointsIn(input.slice(first, at))
+  return end !== undefined && found >= end ? -1 : found
 }
 
 const blanks = new Set('\0 \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a')
@@ -150,25 +150,45 @@ function replacement(replace: Replace): CompileOperator {
       }
       if (values.some(isNullish)) return nullValue
       const [input, find, by] = values.map(value => (value as { readonly value: string }).value)
-      spend(input!.length >> 2)
       return limitedString(replace(input!, find!, by!))
     }
   }
 }
 
 function replaceOne(input: string, find: string, by: string): string {
-  const at = input.indexOf(find)
+  const at = indexOf(input, find)
   return at === -1 ? input : input.slice(0, at) + by + input.slice(at + find.length)
 }
+
+/** Of so many parts, one string is made at a time. */
+const partsAtOnce = 4096
 
 /**
  * MongoDB finds an empty string before every byte, which splits characters. Here it is found before every
  * character.
  */
 function replaceAll(input: string, find: string, by: string): string {
-  const parts = find === '' ? ['', ...input, ''] : input.split(find)
-  if (by.length * parts.length > expressionStringCharsMax) refuseSize('string')
-  return parts.join(by)
+  const next = find === '' ? (from: number) => nextCharacter(input, from) : finderIn(input, find)
+  let made = ''
+  let parts: string[] = []
+  let start = 0
+  for (let at = next(0); at !== -1; at = next(find === '' ? at + 1 : start)) {
+    spend(2)
+    parts.push(input.slice(start, at), by)
+    start = at + find.length
+    if (parts.length < partsAtOnce) continue
+    made += parts.join('')
+    parts = []
+    if (made.length > expressionStringCharsMax) refuseSize('string')
+  }
+  return made + parts.join('') + input.slice(start)
+}
+
+/** The place before the character that begins here or behind it, or at the end; -1 behind the end. */
+function nextCharacter(input: string, from: number): number {
+  if (from > input.length) return -1
+  const isWithin = from > 0 && from < input.length && (input.codePointAt(from - 1) as number) > 0xffff
+  return isWithin ? from + 1 : from
 }
 
 export const stringSearchOperators: OperatorFamily = {

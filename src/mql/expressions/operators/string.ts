@@ -4,6 +4,7 @@
  * Upper and lower case are those of ASCII only, as in MongoDB.
  */
 
+import { split as splitText } from '../../../base/text-search.ts'
 import { spend } from '../../../base/work.ts'
 import { isNumeric, printNumber, truncatedInteger } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
@@ -11,6 +12,7 @@ import { int32, type NumericValue, nullValue, string, type Value } from '../../.
 import {
   anyOperands,
   exactly,
+  expressionArrayElementsMax,
   int32Of,
   isNullish,
   limitedArray,
@@ -89,8 +91,10 @@ const split = twoOperands((input, separator) => {
     return refuse(40086, `${refusal} second argument, found: ${nameOfType(separator)}`)
   }
   if (separator.value === '') refuse(40087, '$split requires a non-empty separator')
-  spend(input.value.length)
-  return limitedArray(input.value.split(separator.value).map(string))
+  spend(input.value.length >> 4)
+  const parts = splitText(input.value, separator.value, expressionArrayElementsMax + 1)
+  spend(parts.length)
+  return limitedArray(parts.map(string))
 })
 
 function isInsideCharacter(bytes: Buffer, at: number): boolean {
@@ -141,9 +145,19 @@ const substringOfCodePoints = exactly(3, ([input, start, length], name) => conte
     refuse(34453, `${name}: length cannot be represented as a 32-bit integral value: ${printForMessage(count)}`)
   if (wanted < 0) refuse(34454, `${name}: length must be a nonnegative integer.`)
   if (first < 0) refuse(34455, `${name}: the starting index must be nonnegative integer.`)
-  spend(characters.length)
-  return string([...characters].slice(first, first + wanted).join(''))
+  const begin = endOfCharacters(characters, 0, first)
+  return string(characters.slice(begin, endOfCharacters(characters, begin, wanted)))
 })
+
+/** Where so many characters end that begin at an offset; at most the end of the text. */
+export function endOfCharacters(text: string, offset: number, count: number): number {
+  let at = offset
+  for (let left = count; left > 0 && at < text.length; left -= 1) {
+    spend(1)
+    at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1
+  }
+  return at
+}
 
 export function codePointsIn(value: string): number {
   spend(value.length >> 3)

@@ -5,7 +5,7 @@
 
 import { resolve } from 'node:path'
 import { BroadcastChannel } from 'node:worker_threads'
-import { isDamage } from './errors.ts'
+import { isDamage, withCode } from './errors.ts'
 
 function channelOf(directory: string): BroadcastChannel {
   return new BroadcastChannel(`mayfly-damage ${resolve(directory)}`)
@@ -23,7 +23,7 @@ export function tellDamage(directory: string, error: unknown): void {
 export function hearDamage(directory: string, onDamage: (error: Error) => void): Disposable {
   const channel = channelOf(directory)
   channel.onmessage = ({ data }: { data: number }) => {
-    onDamage(Object.assign(new Error('A query met a damaged page.'), { errcode: data }))
+    onDamage(withCode('A query met a damaged page.', data))
   }
   channel.unref()
   return { [Symbol.dispose]: () => channel.close() }

@@ -5,9 +5,19 @@
  * server would write wherever it points.
  */
 
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
-import { RequestError } from '../../base/error.ts'
+import { RequestError } from '../../../base/error.ts'
 
 const ownerOnly = 0o600
 const writableByOthers = 0o002
@@ -28,10 +38,15 @@ export function makeDataDirectory(directory: string, files: readonly string[]): 
   for (const name of files) makeFile(directory, name)
 }
 
+/** A file that is there is not opened: to close it would cost a store of this process its locks on it. */
 function makeFile(directory: string, name: string): void {
+  const file = join(directory, name)
   try {
-    closeSync(openSync(join(directory, name), 'a', ownerOnly))
+    if (existsSync(file)) accessSync(file, constants.W_OK)
+    else closeSync(openSync(file, 'ax', ownerOnly))
   } catch (error) {
+    // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error
     refuse(`the disk of ${directory} is read-only`, 'Make it writable, or choose another directory')
   }
@@ -40,7 +55,8 @@ function makeFile(directory: string, name: string): void {
 function checkFile(file: string): void {
   const stats = lstatSync(file)
   if (stats.isSymbolicLink()) refuse(`${file} is a symbolic link`, 'Put the file itself there')
-  if ((stats.mode & 0o077) === 0) return
+  // A server that was killed may leave the folder of a backup. Without its x bit nobody could remove it.
+  if (stats.isDirectory() || (stats.mode & 0o077) === 0) return
   try {
     chmodSync(file, ownerOnly)
   } catch {
@@ -64,5 +80,8 @@ function makeDirectory(directory: string): void {
 }
 
 function refuse(reason: string, advice: string): never {
-  throw new RequestError('forbidden', `The data directory cannot be used: ${reason}. ${advice}, or use --data.`)
+  throw new RequestError(
+    'forbidden',
+    `The data directory cannot be used: ${reason}. ${advice}, or choose another directory.`,
+  )
 }

@@ -7,7 +7,7 @@
  */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { RequestError } from '../../base/error.ts'
+import { RequestError } from '../../../base/error.ts'
 
 export const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
   `

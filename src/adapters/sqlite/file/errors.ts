@@ -1,6 +1,6 @@
 /** Translates SQLite result codes to our error kinds. */
 
-import { CapacityError, MayflyError } from '../../base/error.ts'
+import { CapacityError, MayflyError } from '../../../base/error.ts'
 
 /** Primary result codes: https://www.sqlite.org/rescode.html */
 const code = { busy: 5, ioerr: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26, readOnly: 8 } as const
@@ -18,10 +18,12 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * The disk took nothing, so nothing is lost. SQLite reports a file that may not grow (EFBIG) and a used-up
- * quota (EDQUOT) as a failed write, without the number of the system's error.
+ * The disk took nothing, so nothing is lost. SQLite reports a file that may not grow (EFBIG), a used-up quota
+ * (EDQUOT) and a read-only disk (EROFS) as a failed write, without the number of the system's error.
  */
 const refusedWrites: readonly (number | undefined)[] = [778, 1546, 4874]
+const failedSyncCode = 1034
+const failedSyncs: readonly (number | undefined)[] = [failedSyncCode, 1290]
 const failedReads: readonly (number | undefined)[] = [266, 522, 8202, 8458]
 
 function extendedCode(error: unknown): number | undefined {
@@ -34,6 +36,30 @@ export function isFull(error: unknown): boolean {
 
 export function isReadOnly(error: unknown): boolean {
   return primaryCode(error) === code.readOnly
+}
+
+/** Of a file or its directory. */
+export function isFailedSync(error: unknown): boolean {
+  return failedSyncs.includes(extendedCode(error))
+}
+
+/** A sync of our own that failed, as SQLite would report it. */
+export function failedSync(cause: unknown): Error {
+  return withCode('A sync of the data file failed.', failedSyncCode, cause)
+}
+
+/** Of an error of SQLite, so that it can be made again from a message of another thread. */
+export function codeOf(error: unknown): number | undefined {
+  return extendedCode(error)
+}
+
+export function withCode(message: string, errcode: number, cause?: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { errcode })
+}
+
+/** The file is none of SQLite's. */
+export function isForeign(error: unknown): boolean {
+  return primaryCode(error) === code.notADatabase
 }
 
 /** A page cannot be read, or makes no sense. */

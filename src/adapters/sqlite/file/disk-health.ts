@@ -2,6 +2,8 @@
  * Whether the store may write, by what the disk has answered so far.
  *
  *   full or read-only   writes are refused until the reserve can be written again
+ *   failed sync         because the disk became read-only: there are no more writes, since nobody knows what
+ *                       the system has dropped
  *   damaged             a read met a damaged page, here or in a query thread; writes could spread the damage,
  *                       so there are no more
  *   removed             the data file is not in its place any more; what is written would be lost
@@ -12,18 +14,20 @@
 
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { machine } from '../../base/clock.ts'
-import { CapacityError } from '../../base/error.ts'
-import { MiB } from '../../base/limits.ts'
+import { machine } from '../../../base/clock.ts'
+import { CapacityError } from '../../../base/error.ts'
+import { KiB, MiB } from '../../../base/limits.ts'
 import { hearDamage } from './damage-news.ts'
-import { isDamage, isFull, isReadOnly, translate } from './errors.ts'
+import { isDamage, isFailedSync, isFull, isReadOnly, translate } from './errors.ts'
 import { dataFile } from './schema.ts'
 
 export const reserveFile = 'mayfly.reserve'
 
 /** A checkpoint of a WAL of usual length needs this much. */
 const reserveBytes = 8 * MiB
-const stepBytes = MiB
+
+/** It is written in steps, all from one buffer: eight of a megabyte would stay with the process. */
+const step = Buffer.alloc(64 * KiB, 'reserve ')
 
 /** How often the disk is tried again. */
 const retryMs = 1000
@@ -37,6 +41,7 @@ export class DiskHealth implements Disposable {
   readonly #damageNews: Disposable
   #refusal: CapacityError | undefined
   #isFinal = false
+  #isReadOnly = false
   #triedMs = 0
   #isOnTrial = false
   #reserved: number
@@ -58,9 +63,14 @@ export class DiskHealth implements Disposable {
     return this.#refusal
   }
 
-  /** Whether room is needed: then all free pages are given back. */
+  /** Whether room is needed: then sweeps go on, and all free pages are given back. */
   get isFull(): boolean {
-    return this.#refusal !== undefined && !this.#isFinal
+    return this.#refusal !== undefined && !this.#isFinal && !this.#isReadOnly
+  }
+
+  /** Whether the store may write for itself: checkpoints. */
+  get allowsUpkeep(): boolean {
+    return this.#refusal === undefined || this.isFull
   }
 
   /** Whether the next write will show that there is room again. */
@@ -74,8 +84,20 @@ export class DiskHealth implements Disposable {
       this.#refuse('The data file is damaged. Nothing is written any more; what can be read is served.', true, error)
       return true
     }
-    if (!isFull(error) && !isReadOnly(error)) return false
-    if (isFull(error)) this.#release()
+    if (!isFull(error) && !isReadOnly(error) && !isFailedSync(error)) return false
+    this.#isReadOnly = isReadOnly(error) || this.#refusesToOpen()
+    if (isFailedSync(error)) {
+      if (!this.#isReadOnly) return false
+      const sentence = `The disk of ${this.#directory} became read-only while data was written to it.`
+      this.#refuse(`${sentence} Nothing is written until a restart; what is there is served.`, true, error)
+      return true
+    }
+    if (this.#isReadOnly) {
+      const sentence = `The disk of ${this.#directory} is read-only. Nothing is written until it is writable again.`
+      this.#refuse(sentence, false, error)
+      return true
+    }
+    this.#release()
     this.#refuse(translate(error).message, false, error)
     return true
   }
@@ -138,9 +160,9 @@ export class DiskHealth implements Disposable {
     try {
       const file = openSync(join(this.#directory, reserveFile), this.#reserved === 0 ? 'w' : 'r+', 0o600)
       try {
-        const written = writeSync(file, Buffer.alloc(stepBytes, 'reserve '), 0, stepBytes, this.#reserved)
+        const written = writeSync(file, step, 0, step.length, this.#reserved)
         this.#reserved += written
-        return written === stepBytes && this.#reserved < reserveBytes
+        return written === step.length && this.#reserved < reserveBytes
       } finally {
         closeSync(file)
       }
@@ -154,7 +176,20 @@ export class DiskHealth implements Disposable {
     try {
       rmSync(join(this.#directory, reserveFile), { force: true })
     } catch {
-      // A read-only disk keeps it.
+      // A disk that has just become read-only keeps it.
+    }
+  }
+
+  /**
+   * SQLite reports a read-only disk as a failed write or sync, without the number of the system's error. Not
+   * with the data file: closing it would take SQLite's locks away.
+   */
+  #refusesToOpen(): boolean {
+    try {
+      closeSync(openSync(join(this.#directory, reserveFile), 'a', 0o600))
+      return false
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'EROFS'
     }
   }
 }

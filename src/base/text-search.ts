@@ -1,12 +1,12 @@
 /**
- * Text search in linear time.
+ * Search of texts and bytes in linear time.
  *
  * The search of the JavaScript engine is fast for ordinary text and quadratic in the worst case: searching
  * for half a million a, one b and half a million a among two million a takes minutes (measured: 349 s). If
  * the lengths allow such a case, the Knuth-Morris-Pratt algorithm is used instead.
  */
 
-import { spend } from '../../base/work.ts'
+import { spend } from './work.ts'
 
 /** Text length times part length up to which the JavaScript engine searches: 10 ms at worst. */
 export const searchProductMax = 2 ** 26
@@ -15,8 +15,19 @@ export const searchProductMax = 2 ** 26
 const charsPerLook = 4096
 
 export function indexOf(text: string, part: string, from = 0): number {
-  if (isCheap(text, part)) return text.indexOf(part, from)
-  return new Searcher(unitsOf(part)).find(unitsOf(text), Math.max(0, from))
+  return finderIn(text, part)(from)
+}
+
+/** For many searches of one part in one text: finds the next occurrence from a position on. */
+export function finderIn(text: string, part: string): (from: number) => number {
+  if (isCheap(text, part)) return from => text.indexOf(part, from)
+  const searcher = new Searcher(unitsOf(part))
+  const units = unitsOf(text)
+  return from => searcher.find(units, Math.max(0, from))
+}
+
+export function indexOfBytes(bytes: Buffer, part: Buffer, from = 0): number {
+  return isCheap(bytes, part) ? bytes.indexOf(part, from) : new Searcher(part).find(bytes, Math.max(0, from))
 }
 
 /** The last occurrence that starts at or before `from`. */
@@ -27,24 +38,27 @@ export function lastIndexOf(text: string, part: string, from = Number.MAX_SAFE_I
   return at === -1 ? -1 : searched.length - at - part.length
 }
 
-export function split(text: string, separator: string): string[] {
-  if (isCheap(text, separator)) return text.split(separator)
-  const searcher = new Searcher(unitsOf(separator))
-  const units = unitsOf(text)
+/** Makes no more than `partsMax` parts. */
+export function split(text: string, separator: string, partsMax = 2 ** 32 - 1): string[] {
+  if (isCheap(text, separator)) return text.split(separator, partsMax)
+  const next = finderIn(text, separator)
   const parts: string[] = []
   let start = 0
-  for (let at = searcher.find(units, 0); at !== -1; at = searcher.find(units, start)) {
+  for (let at = next(0); at !== -1 && parts.length < partsMax; at = next(start)) {
     parts.push(text.slice(start, at))
     start = at + separator.length
   }
-  parts.push(text.slice(start))
+  if (parts.length < partsMax) parts.push(text.slice(start))
   return parts
 }
 
-function isCheap(text: string, part: string): boolean {
+function isCheap(text: { readonly length: number }, part: { readonly length: number }): boolean {
   spend(1 + text.length / 16)
   return part.length > text.length || text.length * part.length <= searchProductMax
 }
+
+/** UTF-16 units, or bytes. */
+type Units = Uint16Array | Uint8Array
 
 function unitsOf(text: string): Uint16Array {
   const units = new Uint16Array(text.length)
@@ -53,11 +67,11 @@ function unitsOf(text: string): Uint16Array {
 }
 
 class Searcher {
-  readonly #part: Uint16Array
+  readonly #part: Units
   /** For each prefix of the part: the length of its longest proper suffix that is also a prefix. */
   readonly #borders: Int32Array
 
-  constructor(part: Uint16Array) {
+  constructor(part: Units) {
     this.#part = part
     this.#borders = new Int32Array(part.length + 1)
     for (let at = 1, length = 0; at < part.length; at += 1) {
@@ -68,7 +82,7 @@ class Searcher {
     }
   }
 
-  find(text: Uint16Array, from: number): number {
+  find(text: Units, from: number): number {
     const part = this.#part
     let length = 0
     for (let at = from; at < text.length; at += 1) {

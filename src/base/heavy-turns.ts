@@ -1,0 +1,90 @@
+/**
+ * Heavy work takes turns: reading a large body, storing large items. Each piece is bounded and cannot be cut.
+ * One of them runs at a time. Between two, small requests that have arrived are read, committed and answered,
+ * so a row of heavy pieces delays each of them by about one piece.
+ *
+ * Connections take turns as well: one with much heavy work does not keep another's piece waiting. How many
+ * pieces wait is bounded by the connections, each of which is answered before it is read on.
+ */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { machine } from './clock.ts'
+import { FairQueue } from './fair-queue.ts'
+import { KiB } from './limits.ts'
+import type { Steps } from './steps.ts'
+
+/** Bodies and writes from this size on are heavy: it takes up to a millisecond to read or store less. */
+export const heavyBytesMin = 64 * KiB
+
+/**
+ * Turns of the event loop between two pieces: in the first, small requests are read and their writes are
+ * committed; in the second, their answers leave. The turn of the piece itself may count as one.
+ */
+const turnsBetween = 3
+
+/** By connection, for which its share of the memory stands. */
+const waiting = new FairQueue<() => void>()
+let isTaken = false
+
+/** Whether a piece waits, so that small work should not wait for more of its kind. */
+export function isHeavyWorkWaiting(): boolean {
+  return waiting.length > 0
+}
+
+/**
+ * Does the work now, or when its turn has come, in the asynchronous context of whoever calls. Each `by`
+ * takes turns with the others; the store names none.
+ */
+export function inHeavyTurn(work: () => void, by?: object): void {
+  if (isTaken) {
+    const inContext = AsyncLocalStorage.snapshot()
+    waiting.add({ entry: () => inContext(work), path: [by] })
+    return
+  }
+  isTaken = true
+  giveOnAfter(turnsBetween)
+  work()
+}
+
+function giveOnAfter(turns: number): void {
+  machine.setImmediate(() => (turns > 1 ? giveOnAfter(turns - 1) : giveOn()))
+}
+
+function giveOn(): void {
+  const next = waiting.take()
+  isTaken = next !== undefined
+  if (next === undefined) return
+  giveOnAfter(turnsBetween)
+  next()
+}
+
+/** The same for work that has a result. */
+export function heavyTurnFor<T>(work: () => T | Promise<T>, by: object): Promise<T> {
+  return new Promise((resolve, reject) => {
+    inHeavyTurn(() => {
+      try {
+        resolve(work())
+      } catch (error) {
+        reject(error)
+      }
+    }, by)
+  })
+}
+
+/** How long steps go on in one turn. */
+const heavyStepsMsMax = 2
+
+/** Long work in steps: as many in each turn as take a few milliseconds. */
+export async function stepsInHeavyTurns<T>(steps: Steps<T>, by: object): Promise<T> {
+  for (;;) {
+    const end = await heavyTurnFor(() => {
+      const startMs = machine.monotonicMs()
+      for (;;) {
+        const step = steps.next()
+        if (step.done === true) return step
+        if (machine.monotonicMs() - startMs > heavyStepsMsMax) return undefined
+      }
+    }, by)
+    if (end !== undefined) return end.value
+  }
+}

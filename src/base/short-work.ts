@@ -1,0 +1,23 @@
+/** Work that is done where everybody else waits for it, and therefore must be short. */
+
+import { CapacityError } from './error.ts'
+import { HoldWatch, WorkTooLong, watched } from './work.ts'
+
+/** Time for such work of one request, in one turn of the event loop. */
+const shortWorkMsMax = 20
+
+/** The time that all such work of one request shares. */
+export class ShortWork {
+  readonly #watch = new HoldWatch(shortWorkMsMax)
+
+  /** `what` begins the sentence of the error. */
+  do<T>(what: string, work: () => T): T {
+    try {
+      return watched(this.#watch, work)
+    } catch (error) {
+      if (!(error instanceof WorkTooLong)) throw error
+      const sentence = `${what} takes more than ${shortWorkMsMax} milliseconds. Make it simpler.`
+      throw new CapacityError('timed_out', sentence, 0)
+    }
+  }
+}
