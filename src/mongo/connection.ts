@@ -7,20 +7,31 @@
 
 import type { Duplex } from 'node:stream'
 import { machine } from '../base/clock.ts'
+import { heavyBytesMin, heavyTurnFor } from '../base/heavy-turns.ts'
+import { giveUp } from '../base/large-buffer.ts'
 import { KiB } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { MemoryLease } from '../base/memory-account.ts'
 import { BsonWriter } from '../document/bson/writer.ts'
 import { asMongoError, errorAnswer, plainErrorContext } from './answers/error-map.ts'
-import { type Fields, writeFields } from './answers/fields.ts'
+import { bytesOfBatch, type Fields, writeFields } from './answers/fields.ts'
 import { dispatch } from './dispatch.ts'
 import type { Outbox } from './outbox.ts'
+import { checkInTurns } from './requests/arguments.ts'
 import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
 import type { Client } from './session/client.ts'
 import { type Compressor, opCompressed, pack, unpack, unpackedBytes } from './wire/compression.ts'
 import { FrameReader, FramingError, mongoMessageBytesMax } from './wire/frame.ts'
-import { answerStart, finishOpMsg, opMsg, parseOpMsg, wantsAnswer } from './wire/op-msg.ts'
+import {
+  answerStart,
+  type CommandMessage,
+  checksumInTurns,
+  finishOpMsg,
+  opMsg,
+  parseOpMsg,
+  wantsAnswer,
+} from './wire/op-msg.ts'
 import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
 
 /**
@@ -36,6 +47,12 @@ const mongoStrangerIdleMsMax = 120_000
  * Messages of one connection that may wait. Drivers send one at a time. Further messages stay in the socket.
  */
 const mongoWaitingMessagesMax = 64
+
+/**
+ * Commands of one connection that are answered at once, in one turn of the event loop. A client may send
+ * thousands together, and others wait meanwhile.
+ */
+const commandsInTurnMax = 16
 
 /** A message must arrive whole in this time, once its client has logged in. It may be 48 MB. */
 const mongoMessageMsMax = 60_000
@@ -67,7 +84,13 @@ export class Connection {
   #waiting: Arrived[] = []
   #waitingBytes = 0
   #isBusy = false
+  /** The turn of the outbox, and how many commands were carried out in it. */
+  #turn = 0
+  #commandsInTurn = 0
+  #isPausing = false
   #isClosing = false
+  /** Of the command that is carried out. */
+  #isAnswerWanted = true
   #lastRequestId = 0
   /** Ends a stranger's connection that waits for too long. */
   #strangerLimit: NodeJS.Timeout | undefined
@@ -175,7 +198,7 @@ export class Connection {
   #receive(arrived: Arrived): void {
     if (this.#isClosing) {
       arrived.lease?.[Symbol.dispose]()
-    } else if (this.#isBusy || this.#waiting.length > 0 || this.#stream.writableNeedDrain) {
+    } else if (this.#waiting.length > 0 || !this.#mayGoOn()) {
       this.#waiting.push(arrived)
       this.#waitingBytes += arrived.message.length
       if (this.#isFull) this.#stream.pause()
@@ -189,8 +212,26 @@ export class Connection {
     return this.#waiting.length >= mongoWaitingMessagesMax || this.#waitingBytes >= this.#reader.bytesMax
   }
 
+  /** Counts the command that is carried out if it may. */
+  #mayGoOn(): boolean {
+    if (this.#isBusy || this.#isPausing || this.#stream.writableNeedDrain) return false
+    if (this.#turn !== this.#outbox.turn) {
+      this.#turn = this.#outbox.turn
+      this.#commandsInTurn = 0
+    }
+    this.#commandsInTurn++
+    if (this.#commandsInTurn <= commandsInTurnMax) return true
+    this.#isPausing = true
+    machine.setImmediate(() => {
+      this.#isPausing = false
+      this.#commandsInTurn = 0
+      this.#proceed()
+    })
+    return false
+  }
+
   #proceed(): void {
-    while (this.#waiting.length > 0 && !this.#isBusy && !this.#stream.writableNeedDrain && !this.#isClosing) {
+    while (this.#waiting.length > 0 && !this.#isClosing && this.#mayGoOn()) {
       const arrived = this.#waiting.shift()!
       this.#waitingBytes -= arrived.message.length
       this.#handle(arrived)
@@ -256,7 +297,9 @@ export class Connection {
 
   #answerCommand(message: Buffer, compressor: Compressor | undefined): MaybePromise<void> {
     const isWanted = wantsAnswer(message)
-    return andThen(this.#carryOut(message), answer => {
+    this.#isAnswerWanted = isWanted
+    const answered = message.length < heavyBytesMin ? this.#carryOut(message) : this.#carryOutInTurns(message)
+    return andThen(answered, answer => {
       if (isWanted) return this.#reply(message, answer, compressor)
     })
   }
@@ -265,7 +308,24 @@ export class Connection {
     const reply = this.#encode(answer)
     finishOpMsg(reply, { requestId: this.#nextId(), responseTo: message.readInt32LE(4) })
     if (compressor === undefined) this.#send(reply)
-    else return andThen(pack(reply, compressor), packed => this.#send(packed))
+    else
+      return andThen(pack(reply, compressor), packed => {
+        giveUp(reply)
+        this.#send(packed)
+      })
+  }
+
+  async #carryOutInTurns(message: Buffer): Promise<Fields> {
+    const { share } = this.#client
+    const checksum = await checksumInTurns(message, share)
+    let parsed: CommandMessage
+    try {
+      parsed = parseOpMsg(message, checksum)
+      await checkInTurns(parsed.body, share)
+    } catch (error) {
+      return errorAnswer(asMongoError(error), plainErrorContext)
+    }
+    return heavyTurnFor(() => dispatch(this.#service, this.#client, { ...parsed, isChecked: true }), share)
   }
 
   #carryOut(message: Buffer): MaybePromise<Fields> {
@@ -289,7 +349,7 @@ export class Connection {
   }
 
   #encode(answer: Fields): Buffer {
-    const writer = new BsonWriter(answerBytesExpected)
+    const writer = new BsonWriter(answerBytesExpected + bytesOfBatch(answer))
     writer.raw(room, 0, answerStart)
     const start = writer.open()
     writeFields(writer, answer)
@@ -310,7 +370,10 @@ export class Connection {
       // It exists already, so it is counted even if there is no room. What it was made of was counted before.
       const lease = this.#client.share.hold('answers')
       lease.force(reply.length)
-      this.#stream.write(reply, () => lease[Symbol.dispose]())
+      this.#stream.write(reply, () => {
+        lease[Symbol.dispose]()
+        giveUp(reply)
+      })
     }
     if (this.#stream.writableNeedDrain) this.#onUnread()
   }
@@ -357,7 +420,8 @@ export class Connection {
   #abandon(): void {
     this.#forget()
     this.#client.hasGone = true
-    this.#service.operations.abandon(this.#client.connectionId)
+    // Nobody waited for the answer of an unacknowledged write.
+    if (this.#isAnswerWanted) this.#service.operations.abandon(this.#client.connectionId)
     this.#service.cursors.closeOfClient(this.#client)
     this.#client.transaction?.expectEnd()
   }

@@ -20,6 +20,7 @@ import { writeConcernErrorOf } from './requests/write-concern.ts'
 import { type Command, type CommandCall, genericFields } from './service/command.ts'
 import { TooLongHere, withElsewhere } from './service/elsewhere.ts'
 import { CutConnection } from './service/fail-points.ts'
+import { mongoFilterBytesAtOnce } from './service/query-language.ts'
 import type { MongoService } from './service/service.ts'
 import { endsTransaction, enterTransaction, readTransactionFields } from './service/statement.ts'
 import { waitsForStreams } from './service/streams.ts'
@@ -31,6 +32,8 @@ export interface Request {
   readonly sequences: readonly DocumentSequence[]
   /** Given by the old handshake, which names the database outside of the command. */
   readonly database?: string
+  /** The body is known to be valid BSON. */
+  readonly isChecked?: boolean
 }
 
 /** Always answers, unless a fail point cuts the connection. */
@@ -118,16 +121,32 @@ function run(call: CommandCall): MaybePromise<Fields> {
 }
 
 function runNow(call: CommandCall): MaybePromise<Fields> {
-  // The values of `let` are computed first, perhaps in another thread. Then the command begins again.
-  if (call.args.has('let')) return withElsewhere(call, () => runOnce(call))
+  // The values of `let` are computed first, and a large filter is parsed, perhaps in another thread. Then the
+  // command begins again. Commands of several statements parse the filter of each.
+  const { args, command } = call
+  const isLarge = args.bytes.length >= mongoFilterBytesAtOnce && withOneFilter.has(command.name)
+  if (isLarge || args.has('let')) return withElsewhere(call, () => runOnce(call))
   return runOnce(call)
 }
+
+const withOneFilter: ReadonlySet<string> = new Set([
+  'find',
+  'count',
+  'distinct',
+  'explain',
+  'findAndModify',
+  'findandmodify',
+])
 
 function runOnce(call: CommandCall): MaybePromise<Fields> {
   if (call.isInTransaction) {
     enterTransaction(call)
     return runStatement(call)
   }
+  return runCounted(call)
+}
+
+function runCounted(call: CommandCall): MaybePromise<Fields> {
   return searches.has(call.command.name) ? runOnLease(call) : call.command.run(call)
 }
 
@@ -139,7 +158,7 @@ async function runOnLease(call: CommandCall): Promise<Fields> {
 /** A statement that fails ends its transaction. */
 async function runStatement(call: CommandCall): Promise<Fields> {
   try {
-    return await call.command.run(call)
+    return await runCounted(call)
   } catch (error) {
     if (!endsTransaction(call) && !(error instanceof TooLongHere)) call.session?.transaction?.abort()
     throw error
@@ -268,8 +287,8 @@ function writes(args: Arguments): boolean {
 }
 
 /** Old drivers wrap their greeting: `{$query: {ismaster: 1}, $readPreference: …}`. */
-function readArguments({ body }: Request): Arguments {
-  const args = Arguments.ofMessage(body)
+function readArguments({ body, isChecked = false }: Request): Arguments {
+  const args = Arguments.ofMessage(body, isChecked)
   if (args.name !== '$query' && args.name !== 'query') return args
   const { raw } = args.requiredDocument(args.name)
   return new Arguments(raw!.bytes, raw!.start)

@@ -10,6 +10,7 @@ import {
   RequestError,
   type RequestErrorKind,
 } from '../base/error.ts'
+import { ShortWork } from '../base/short-work.ts'
 import { bsonType } from '../document/bson/types.ts'
 import type { Value } from '../document/bson/value.ts'
 import { BsonDocument } from '../document/bson/value.ts'
@@ -77,10 +78,12 @@ export function mongoDoor(service: MongoService, newConnectionId: () => number):
   return {
     run,
     filter: filter => {
+      const work = new ShortWork()
       const now = BigInt(service.clock.nowMs())
       const constants = { now, clusterTime: service.clusterTime.now().value, random: Math.random, collation: undefined }
-      const matcher = prepareFilter({ filter, variables: { constants, let: undefined }, allowsNear: false })
-      return ({ body }) => matcher.matches(body as Uint8Array)
+      const spec = { filter, variables: { constants, let: undefined }, allowsNear: false }
+      const matcher = work.do('The filter', () => prepareFilter(spec))
+      return ({ body }) => work.do('The filter', () => matcher.matches(body as Uint8Array))
     },
     describe: container => {
       const { isView, shardKey = [], definition, indexes } = new Collection(container)

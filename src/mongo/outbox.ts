@@ -10,6 +10,8 @@ import { machine } from '../base/clock.ts'
 
 export class Outbox {
   #held: Duplex[] = []
+  /** Counts the turns in which something was sent. */
+  turn = 0
 
   /** Holds back writes to the stream until the end of the turn. */
   hold(stream: Duplex): void {
@@ -20,6 +22,7 @@ export class Outbox {
   #release(): void {
     const held = this.#held
     this.#held = []
+    this.turn++
     for (const stream of held) stream.uncork()
   }
 }

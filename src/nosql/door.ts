@@ -9,7 +9,9 @@ import { documentOf } from '../document/body.ts'
 import type { QueriedPage, QueryPageRequest } from '../engine/query.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { StoredItem } from '../store/item.ts'
-import { type DirectQuery, planDirectly, queryDirectly, withItemFilter } from './handlers/query.ts'
+import { parsePartitionKeyPolicy } from './definitions/partition-key-policy.ts'
+import { parseUniqueKeyPolicy } from './definitions/unique-key-policy.ts'
+import type { DirectQuery, planDirectly } from './handlers/query.ts'
 import type { NosqlRequest, Service } from './http/request.ts'
 import { findHandler } from './routes.ts'
 
@@ -32,6 +34,8 @@ export interface NosqlReply {
 }
 
 export interface NosqlDoor {
+  /** Refuses what this field of a container's definition cannot hold. */
+  checkField(name: 'partitionKey' | 'uniqueKeyPolicy', value: unknown): Promise<void>
   /** Fails as the handlers fail: with a `MayflyError`. */
   ask(question: NosqlQuestion): Promise<NosqlReply>
   query(
@@ -40,7 +44,7 @@ export interface NosqlDoor {
     page: QueryPageRequest,
   ): Promise<QueriedPage & { readonly chargeRu: number }>
   /** The plan that SDKs are given. */
-  plan(container: ContainerRecord, query: DirectQuery): ReturnType<typeof planDirectly>
+  plan(container: ContainerRecord, query: DirectQuery): Promise<Awaited<ReturnType<typeof planDirectly>>>
   /** Calls `use` with a test for items: whether `SELECT * FROM c <clause>` has them in its result. */
   withFilter<T>(
     container: ContainerRecord,
@@ -52,8 +56,14 @@ export interface NosqlDoor {
 /** The version of the API that today's SDKs send. */
 const apiVersion = '2020-07-15'
 
+const queries = () => import('./handlers/query.ts')
+
 export function nosqlDoor(service: Service): NosqlDoor {
   return {
+    checkField: async (name, value) => {
+      if (name === 'partitionKey') parsePartitionKeyPolicy(value, apiVersion)
+      else parseUniqueKeyPolicy(value)
+    },
     ask: async ({ method, path, headers = {}, body = '', gone }) => {
       const caller = new Caller()
       if (gone?.aborted === true) caller.leave()
@@ -74,10 +84,10 @@ export function nosqlDoor(service: Service): NosqlDoor {
       } = await andThen(findHandler(method, path)(request), response => response)
       return { status, body: answered.toString(), chargeRu, headers: namesAndValues(lines) }
     },
-    query: (container, query, page) => queryDirectly(service, container, query, page),
-    plan: (container, query) => planDirectly(service.engine, container, query),
-    withFilter: (container, clause, use) =>
-      withItemFilter(service, container, clause, accepts =>
+    query: async (container, query, page) => (await queries()).queryDirectly(service, container, query, page),
+    plan: async (container, query) => (await queries()).planDirectly(service.engine, container, query),
+    withFilter: async (container, clause, use) =>
+      (await queries()).withItemFilter(service, container, clause, accepts =>
         use(({ sequence, body }) => accepts({ sequence, document: documentOf(body) })),
       ),
   }

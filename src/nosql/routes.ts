@@ -6,34 +6,16 @@
  */
 
 import { RequestError } from '../base/error.ts'
+import { lazily } from '../base/lazily.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { readAccount } from './handlers/account.ts'
-import { changeFeed, isChangeFeed } from './handlers/change-feed.ts'
-import {
-  listEncryptionKeys,
-  postEncryptionKey,
-  readEncryptionKey,
-  replaceEncryptionKey,
-} from './handlers/client-encryption-keys.ts'
-import { listConflicts, queryConflicts, readConflict } from './handlers/conflicts.ts'
-import {
-  deleteContainer,
-  listContainers,
-  postContainer,
-  readContainer,
-  replaceContainer,
-} from './handlers/containers.ts'
+import { deleteContainer, listContainers, readContainer } from './handlers/containers.ts'
 import { deleteDatabase, listDatabases, postDatabase, readDatabase } from './handlers/databases.ts'
 import { listItems } from './handlers/item-feed.ts'
-import { deleteItem, patchItem, postItem, readItem, replaceItem } from './handlers/items.ts'
-import { listOffers, queryOffers, readOffer, replaceOffer } from './handlers/offers.ts'
-import { postOperation } from './handlers/partition-key-delete.ts'
+import { deleteItem, postItem, readItem, replaceItem } from './handlers/items.ts'
 import { listPartitionKeyRanges } from './handlers/partition-key-ranges.ts'
-import { deleteScript, listScripts, postScript, readScript, replaceScript } from './handlers/scripts.ts'
-import { executeStoredProcedure } from './handlers/stored-procedures.ts'
-import { deleteUser, listUsers, postUser, readUser, replaceUser } from './handlers/users.ts'
 import { unlessKnown } from './http/known-version.ts'
-import type { NosqlRequest } from './http/request.ts'
+import { isChangeFeed, type NosqlRequest } from './http/request.ts'
 import type { NosqlResponse } from './http/response.ts'
 
 export type RouteHandler = (request: NosqlRequest) => MaybePromise<NosqlResponse>
@@ -44,6 +26,30 @@ interface Resource {
   readonly feed?: Methods
   readonly one?: Methods
 }
+
+/** Handlers that many servers never need are loaded with their first request. */
+const changeFeed = lazily(
+  () => import('./handlers/change-feed.ts'),
+  feed => feed.changeFeed,
+)
+const patchItem = lazily(
+  () => import('./handlers/patch.ts'),
+  patch => patch.patchItem,
+)
+const postOperation = lazily(
+  () => import('./handlers/partition-key-delete.ts'),
+  operations => operations.postOperation,
+)
+const executeStoredProcedure = lazily(
+  () => import('./handlers/stored-procedures.ts'),
+  procedures => procedures.executeStoredProcedure,
+)
+const definitions = () => import('./handlers/container-definitions.ts')
+const offers = () => import('./handlers/offers.ts')
+const scripts = () => import('./handlers/scripts.ts')
+const conflicts = () => import('./handlers/conflicts.ts')
+const encryptionKeys = () => import('./handlers/client-encryption-keys.ts')
+const users = () => import('./handlers/users.ts')
 
 const database = ['dbs']
 const container = ['dbs', 'colls']
@@ -57,11 +63,11 @@ const resources: Readonly<Record<string, Resource>> = {
   },
   colls: {
     within: database,
-    feed: { GET: listContainers, POST: postContainer },
+    feed: { GET: listContainers, POST: lazily(definitions, each => each.postContainer) },
     one: {
       GET: unlessKnown(readContainer),
       HEAD: unlessKnown(readContainer),
-      PUT: replaceContainer,
+      PUT: lazily(definitions, each => each.replaceContainer),
       DELETE: deleteContainer,
     },
   },
@@ -73,44 +79,71 @@ const resources: Readonly<Record<string, Resource>> = {
   pkranges: { within: container, feed: { GET: listPartitionKeyRanges } },
   offers: {
     within: [],
-    feed: { GET: listOffers, POST: queryOffers },
-    one: { GET: unlessKnown(readOffer), PUT: replaceOffer },
+    feed: { GET: lazily(offers, each => each.listOffers), POST: lazily(offers, each => each.queryOffers) },
+    one: { GET: unlessKnown(lazily(offers, each => each.readOffer)), PUT: lazily(offers, each => each.replaceOffer) },
   },
   sprocs: {
     within: container,
-    feed: { GET: listScripts, POST: postScript },
-    one: { GET: unlessKnown(readScript), PUT: replaceScript, DELETE: deleteScript, POST: executeStoredProcedure },
+    feed: { GET: lazily(scripts, each => each.listScripts), POST: lazily(scripts, each => each.postScript) },
+    one: {
+      GET: unlessKnown(lazily(scripts, each => each.readScript)),
+      PUT: lazily(scripts, each => each.replaceScript),
+      DELETE: lazily(scripts, each => each.deleteScript),
+      POST: executeStoredProcedure,
+    },
   },
   triggers: {
     within: container,
-    feed: { GET: listScripts, POST: postScript },
-    one: { GET: unlessKnown(readScript), PUT: replaceScript, DELETE: deleteScript },
+    feed: { GET: lazily(scripts, each => each.listScripts), POST: lazily(scripts, each => each.postScript) },
+    one: {
+      GET: unlessKnown(lazily(scripts, each => each.readScript)),
+      PUT: lazily(scripts, each => each.replaceScript),
+      DELETE: lazily(scripts, each => each.deleteScript),
+    },
   },
   udfs: {
     within: container,
-    feed: { GET: listScripts, POST: postScript },
-    one: { GET: unlessKnown(readScript), PUT: replaceScript, DELETE: deleteScript },
+    feed: { GET: lazily(scripts, each => each.listScripts), POST: lazily(scripts, each => each.postScript) },
+    one: {
+      GET: unlessKnown(lazily(scripts, each => each.readScript)),
+      PUT: lazily(scripts, each => each.replaceScript),
+      DELETE: lazily(scripts, each => each.deleteScript),
+    },
   },
   conflicts: {
     within: container,
-    feed: { GET: listConflicts, POST: queryConflicts },
-    one: { GET: readConflict, DELETE: readConflict },
+    feed: { GET: lazily(conflicts, each => each.listConflicts), POST: lazily(conflicts, each => each.queryConflicts) },
+    one: { GET: lazily(conflicts, each => each.readConflict), DELETE: lazily(conflicts, each => each.readConflict) },
   },
   operations: { within: container, one: { POST: postOperation } },
   clientencryptionkeys: {
     within: database,
-    feed: { GET: listEncryptionKeys, POST: postEncryptionKey },
-    one: { GET: unlessKnown(readEncryptionKey), PUT: replaceEncryptionKey },
+    feed: {
+      GET: lazily(encryptionKeys, each => each.listEncryptionKeys),
+      POST: lazily(encryptionKeys, each => each.postEncryptionKey),
+    },
+    one: {
+      GET: unlessKnown(lazily(encryptionKeys, each => each.readEncryptionKey)),
+      PUT: lazily(encryptionKeys, each => each.replaceEncryptionKey),
+    },
   },
   users: {
     within: database,
-    feed: { GET: listUsers, POST: postUser },
-    one: { GET: unlessKnown(readUser), PUT: replaceUser, DELETE: deleteUser },
+    feed: { GET: lazily(users, each => each.listUsers), POST: lazily(users, each => each.postUser) },
+    one: {
+      GET: unlessKnown(lazily(users, each => each.readUser)),
+      PUT: lazily(users, each => each.replaceUser),
+      DELETE: lazily(users, each => each.deleteUser),
+    },
   },
   permissions: {
     within: ['dbs', 'users'],
-    feed: { GET: listUsers, POST: postUser },
-    one: { GET: unlessKnown(readUser), PUT: replaceUser, DELETE: deleteUser },
+    feed: { GET: lazily(users, each => each.listUsers), POST: lazily(users, each => each.postUser) },
+    one: {
+      GET: unlessKnown(lazily(users, each => each.readUser)),
+      PUT: lazily(users, each => each.replaceUser),
+      DELETE: lazily(users, each => each.deleteUser),
+    },
   },
 }
 

@@ -4,9 +4,10 @@ import { wellKnownKey } from '../base/account-keys.ts'
 import type { OnAnswer } from '../base/answered.ts'
 import { machine } from '../base/clock.ts'
 import { MayflyError } from '../base/error.ts'
+import { heavyBytesMin, heavyTurnFor } from '../base/heavy-turns.ts'
 import type { HostNames } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
-import { KiB, pageBytesMax } from '../base/limits.ts'
+import { KiB, pageBytesMax, pageItemsDefault } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { holding, type MemoryAccount, type MemoryLease, type MemoryShare } from '../base/memory-account.ts'
@@ -20,7 +21,7 @@ import { checkGrant, checkGrantLives, type Grant, readToken } from './access/res
 import { type NosqlDoor, nosqlDoor } from './door.ts'
 import { publicError } from './http/error-map.ts'
 import { outcomeError } from './http/outcome-error.ts'
-import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
+import { hasFlag, hasTriggers, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
 import { checkPriority } from './http/request-priority.ts'
 import { type NosqlResponse, send, sendError } from './http/response.ts'
 import type { HttpHead, HttpRequest, Reply } from './http/transport.ts'
@@ -87,8 +88,10 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
   function authorize(http: HttpHead, { path, signedLink, otherSignedLink, signedType }: Address): Grant | undefined {
     const { method, headers } = http
     const { authorization } = headers
-    const grant = authorization === undefined ? undefined : readToken(keys, authorization)
-    if (grant !== undefined) {
+    const signedGrant = authorization === undefined ? undefined : readToken(keys, authorization)
+    if (signedGrant !== undefined) {
+      const { grant, isWellKnown } = signedGrant
+      if (isWellKnown) hostNames.check(headers.host, headers.origin)
       const partitionKey = single(headers[partitionKeyHeader])
       checkGrant(grant, { path, method, isRead: isRead(http, path), partitionKey })
       return grant
@@ -122,7 +125,8 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
       grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
     if (isLight(http, path, body)) return run()
     if (http.method === 'GET') checkRoomForPage(http)
-    return onLease(http.share, body, run)
+    const carryOut = () => onLease(http.share, body, run)
+    return body.length >= heavyBytesMin || isLargePage(http) ? heavyTurnFor(carryOut, http.share) : carryOut()
   }
 
   function answer(http: HttpHead, reply: Reply, body: Buffer | (() => Promise<Buffer>)): void {
@@ -176,7 +180,13 @@ const largeBodyBytes = 16 * KiB
 /** Whether a request holds nothing worth counting: it names one resource, or brings one small item. */
 function isLight({ method, headers }: HttpHead, path: readonly string[], body: Buffer): boolean {
   if (body.length >= largeBodyBytes) return false
-  return method === 'GET' ? path.length % 2 === 0 : path.at(-1) === 'docs' && !isQuery({ headers })
+  if (method === 'GET') return path.length % 2 === 0
+  return path.at(-1) === 'docs' && !isQuery({ headers }) && !hasTriggers({ headers })
+}
+
+/** A page of a feed for which the client wants more items than the default. */
+function isLargePage({ method, headers }: HttpHead): boolean {
+  return method === 'GET' && Number(single(headers['x-ms-max-item-count'])) > pageItemsDefault
 }
 
 /** How large a page will be is not known. One that finds no room at the end would be made for nothing. */

@@ -20,6 +20,7 @@ import {
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core'
+import { embeddedBytes } from '../base/embedded.ts'
 import { KiB, MiB } from '../base/limits.ts'
 
 /**
@@ -63,7 +64,9 @@ export async function loadEngine(): Promise<ScriptEngine> {
   }
   // The engine's last output must not reach the terminal.
   const emscriptenModule: object = { print: () => {}, printErr: () => {} }
-  const options = { wasmMemory: wasmMemory as never, emscriptenModule }
+  // Otherwise the engine reads its file beside its own module.
+  const wasmBinary = embeddedBytes('quickjs.wasm')
+  const options = { wasmMemory: wasmMemory as never, emscriptenModule, ...(wasmBinary && { wasmBinary }) }
   return new ScriptEngine(await newQuickJSWASMModuleFromVariant(newVariant(variant, options)), room)
 }
 

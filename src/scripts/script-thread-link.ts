@@ -5,9 +5,11 @@
  * A thread is started on first use and then reused. It is replaced if it had to be terminated.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Worker } from 'node:worker_threads'
 import { machine } from '../base/clock.ts'
 import { InvariantError } from '../base/error.ts'
+import { nextSlice } from '../base/slices.ts'
 import type { HostCall, ScriptHost } from './host.ts'
 import { ScriptError, timeOver } from './script-error.ts'
 import { startThread } from './start-thread.ts'
@@ -85,6 +87,8 @@ class Run {
   #stopReason: Error | undefined
   #killTimer: NodeJS.Timeout | undefined
   readonly #waiting: HostCall[] = []
+  /** Calls are answered in the asynchronous context of whoever runs the script, which counts their memory. */
+  readonly #inContext = AsyncLocalStorage.snapshot()
   /** The loop that answers calls, while there are any. */
   #answering: Promise<void> | undefined
   /** When the event loop last had a turn. */
@@ -163,7 +167,7 @@ class Run {
   async #answer(): Promise<void> {
     for (;;) {
       if (machine.monotonicMs() - this.#sliceStartMs >= scriptSliceMsMax) {
-        await new Promise<void>(resolve => machine.setImmediate(resolve))
+        await nextSlice()
         this.#sliceStartMs = machine.monotonicMs()
       }
       const call = this.#waiting.shift()
@@ -179,7 +183,7 @@ class Run {
   }
 
   async #call(call: HostCall): Promise<void> {
-    const answer = await this.#host.call(call)
+    const answer = await this.#inContext(() => this.#host.call(call))
     if (this.#isOver) return
     const run = this.#number
     const isBudgetSpent = answer.isBudgetSpent === true

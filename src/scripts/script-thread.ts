@@ -4,7 +4,7 @@ import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../base/error.ts'
 import { Execution } from './execution.ts'
-import { loadEngine } from './quickjs.ts'
+import { loadEngine, type ScriptEngine } from './quickjs.ts'
 import type { FromThread, RunEnd, ToThread } from './thread-messages.ts'
 
 const port = parentPort
@@ -18,10 +18,9 @@ const threadNice = 5
 // The main thread, which answers all clients, goes first. Linux sets the priority of the calling thread.
 if (process.platform === 'linux') setPriority(threadNice)
 
-const engine = await loadEngine()
 let current: { readonly run: number; readonly execution: Execution } | undefined
 
-function step(message: ToThread): RunEnd | undefined {
+function step(engine: ScriptEngine, message: ToThread): RunEnd | undefined {
   const { kind, run } = message
   if (kind === 'run') {
     const isStopped = () => Atomics.load(stopped, 0) === run
@@ -31,13 +30,13 @@ function step(message: ToThread): RunEnd | undefined {
   return kind === 'answer' ? current?.execution.answer(message) : undefined
 }
 
-port.on('message', (message: ToThread) => {
+function hear(engine: ScriptEngine, message: ToThread): void {
   const { kind, run } = message
   if (kind !== 'run' && run !== current?.run) return
   let end: RunEnd | undefined
   let isEngineLost = false
   try {
-    end = step(message)
+    end = step(engine, message)
     if (end === undefined && kind !== 'drop') return
     current?.execution.dispose()
   } catch {
@@ -46,6 +45,10 @@ port.on('message', (message: ToThread) => {
   }
   current = undefined
   post({ kind: 'end', run, end, isEngineLost })
-})
+}
 
-post({ kind: 'ready' })
+// The executable runs this file as CommonJS, which has no await at the top.
+void loadEngine().then(engine => {
+  port.on('message', (message: ToThread) => hear(engine, message))
+  post({ kind: 'ready' })
+})

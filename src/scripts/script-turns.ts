@@ -16,7 +16,7 @@
 
 import { machine } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
-import { FairQueue, type Place } from './fair-queue.ts'
+import { FairQueue, type Place } from '../base/fair-queue.ts'
 import type { ScriptHost } from './host.ts'
 import { timeOver } from './script-error.ts'
 import { type RunDone, ScriptThreadLink } from './script-thread-link.ts'

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import test from 'node:test'
+import { PermissionMode } from '@azure/cosmos'
 import { machine } from '../../src/base/clock.ts'
 import { lingerMs } from '../../src/server/http/collect-body.ts'
 import { signature } from '../support/signed-request.ts'
@@ -323,6 +324,8 @@ const queries: readonly Attack[] = [
   ['a user-defined function that is not there', query('SELECT udf.none() FROM c'), 400, 'no such function'],
 ]
 
+const evil = 'origin: https://evil.example'
+
 /** A token of Entra ID, or of the emulator, whose signature is the account key. */
 function entraRequest(header: object, claims: object, end: string, parts: Parts = {}): Buffer {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -374,6 +377,28 @@ const entraTokens: readonly Attack[] = [
   ['a thousand dots', request({ authorization: `type=aad&ver=1.0&sig=${'.'.repeat(1000)}` }), 401, 'three parts'],
 ]
 
+const { user } = await container.database.users.create({ id: 'bearer' })
+const permission = { id: 'all', permissionMode: PermissionMode.All, resource: container.url }
+const resourceToken = encodeURIComponent((await user.permissions.create(permission)).resource!._token)
+
+const resourceTokens: readonly Attack[] = [
+  ['one that is right', request({ authorization: resourceToken }), 200, 'it grants everything in the container'],
+  [
+    'one from a foreign Host',
+    request({ authorization: resourceToken, host: 'evil.example' }),
+    403,
+    'the well-known key signed it, so a page can sign one, too',
+  ],
+  ['one from a foreign Origin', request({ authorization: resourceToken, lines: [evil] }), 403, 'a page elsewhere'],
+  [
+    'a write from a foreign Host',
+    create('{"id":"two","pk":"a"}', { authorization: resourceToken, host: 'evil.example' }),
+    403,
+    'DNS rebinding',
+  ],
+  ['one in a path above its container', request({ path: '/dbs', authorization: resourceToken }), 403, 'not granted'],
+]
+
 /** A call of the explorer or the admin API, not signed: on loopback the well-known key needs no proof. */
 function page(method: string, path: string, parts: Parts = {}): Buffer {
   return request({ method, path, authorization: undefined, date: '', ...parts })
@@ -386,7 +411,6 @@ const [, , database, , collection] = pathOf(container).split('/')
 const upload = `/_explorer/api/databases/${database}/containers/${collection}/import`
 const rows = `/_mayfly/import/${database}/${collection}`
 const row = '{"id":"two","pk":"a"}'
-const evil = 'origin: https://evil.example'
 
 const explorerCalls: readonly Attack[] = [
   [
@@ -521,6 +545,7 @@ for (const [group, attacks] of Object.entries({
   headers,
   queries,
   entraTokens,
+  resourceTokens,
   explorerCalls,
 })) {
   for (const [name, bytes, answer, reason] of attacks) {

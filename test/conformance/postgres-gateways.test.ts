@@ -181,8 +181,8 @@ test(`killing servers and PostgreSQL loses no acknowledged write (seed ${seed})`
   })
   for (let kill = 0; kill < 5; kill++) {
     await new Promise(resolve => setTimeout(resolve, 200 + random() * 300))
-    if (kill === 2 && postgres.crash !== undefined) {
-      await postgres.crash()
+    if (kill === 2 && postgres.end !== undefined) {
+      await (await postgres.end('SIGKILL'))()
       continue
     }
     const gateway = gateways[Math.floor(random() * 3)]!

@@ -9,7 +9,8 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
-import { Arguments, sequenceDocuments } from '../requests/arguments.ts'
+import { Arguments } from '../requests/arguments.ts'
+import { DocumentList } from '../requests/document-list.ts'
 import { parseNamespace } from '../requests/namespace.ts'
 import type { DocumentSequence } from '../wire/op-msg.ts'
 import type { RoleName } from './built-in-roles.ts'
@@ -55,7 +56,7 @@ function statementsOf({ args, sequences }: AccessRequest, name: string): BsonDoc
   const inBody = args.documents(name) ?? []
   const inSequences = sequences
     .filter(sequence => sequence.name === name)
-    .flatMap(sequence => sequenceDocuments(sequence))
+    .flatMap(sequence => [...DocumentList.ofSequence(sequence)])
     .map(bytes => {
       validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })
       return BsonDocument.view(bytes)

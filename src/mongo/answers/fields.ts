@@ -6,7 +6,7 @@
  */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, double, type Value } from '../../document/bson/value.ts'
+import { BsonArray, BsonDocument, double, type Value } from '../../document/bson/value.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
 
 /** Documents that are written as one array. */
@@ -33,6 +33,18 @@ export type FieldValue =
 export interface Fields {
   readonly [name: string]: FieldValue
 }
+
+/** What a batch of documents, or the errors of a batch, take in an answer, besides little else. */
+export function bytesOfBatch({ cursor, writeErrors }: Fields): number {
+  if (writeErrors instanceof BsonArray) return writeErrors.raw!.end - writeErrors.raw!.start
+  if (cursor === null || typeof cursor !== 'object') return 0
+  const { firstBatch, nextBatch = firstBatch } = cursor as Fields
+  if (!(nextBatch instanceof Documents)) return 0
+  return nextBatch.list.reduce((sum, { length }) => sum + length + elementBytesMax, 0)
+}
+
+/** The type and the name of an element of an array. */
+const elementBytesMax = 8
 
 export const one = double(1)
 

@@ -22,6 +22,17 @@ export function namedDocumentKey(container: ContainerRecord, id: string, shard: 
   return { ...partitionNamed(container, shard), id: storedId(document) }
 }
 
+/** The likelier key first: 24 hexadecimal digits may be an ObjectId as well. */
+export function possibleDocumentKeys(
+  container: ContainerRecord,
+  id: string,
+  shard: string | null,
+): readonly [ItemKey, ...ItemKey[]] {
+  const key = namedDocumentKey(container, id, shard)
+  if (!/^[0-9a-f]{24}$/i.test(id)) return [key]
+  return [key, namedDocumentKey(container, JSON.stringify({ $oid: id }), shard)]
+}
+
 function partitionNamed(container: ContainerRecord, shard: string | null): Pick<ItemKey, 'epk' | 'pk'> {
   const { shardKey } = container.definition as StoredDefinition
   if (shardKey === undefined) return unshardedPartition

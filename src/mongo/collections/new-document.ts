@@ -1,8 +1,9 @@
 /** Checks a new document from a client and moves its `_id` to the front. */
 
+import { stepsInHeavyTurns } from '../../base/heavy-turns.ts'
 import { itemId } from '../../document/bson/document-id.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
-import { validateDocument, WantedFields } from '../../document/bson/validate.ts'
+import { validateDocument, validateInSteps, WantedFields } from '../../document/bson/validate.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter, bsonBytesMax } from '../../document/bson/writer.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -14,7 +15,8 @@ export interface NewDocument {
   readonly id: string
 }
 
-const wanted = new WantedFields(['_id'])
+const wantedNames = ['_id']
+const wanted = new WantedFields(wantedNames)
 
 /** Offset of the first field's name: four bytes of length, one of type. */
 const firstName = 5
@@ -23,6 +25,18 @@ const firstName = 5
 export function newDocument(given: Uint8Array): NewDocument {
   refuseSize(given.length)
   validateDocument(given, { end: given.length, wanted })
+  return madeOf(given, wanted)
+}
+
+/** The same for a large document: other work has turns meanwhile. */
+export async function largeNewDocument(given: Uint8Array, by: object): Promise<NewDocument> {
+  refuseSize(given.length)
+  const found = new WantedFields(wantedNames)
+  await stepsInHeavyTurns(validateInSteps(given, { end: given.length, wanted: found }), by)
+  return madeOf(given, found)
+}
+
+function madeOf(given: Uint8Array, wanted: WantedFields): NewDocument {
   const type = wanted.type(0)
   if (type === 0) return withNewId(given)
   const start = wanted.start(0)

@@ -3,7 +3,6 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, binary, double, type Field } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { compileFilter } from '../../mql/filter/match.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields, type Fields } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
@@ -22,6 +21,7 @@ import {
 } from '../collections/collections.ts'
 import { readValidationOptions } from '../collections/validation.ts'
 import { viewsOf } from '../collections/views.ts'
+import { filterList } from '../find/list-filter.ts'
 import { isIdIndex } from '../indexes/create-index.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { parseCollation } from '../requests/collation.ts'
@@ -167,8 +167,6 @@ async function renameCollection({ service, args }: CommandCall): Promise<Fields>
 async function list(call: CommandCall): Promise<Fields> {
   const { service, args, database, session, access } = call
   checkDatabaseName(database)
-  const filter = args.document('filter')
-  const matcher = filter === undefined ? undefined : compileFilter(filter)
   const isNameOnly = args.flag('nameOnly')
   const isFiltered = access !== undefined && args.flag('authorizedCollections')
   const isKnown = (name: string) => !isFiltered || access.rights.knowsCollection(database, name)
@@ -179,7 +177,7 @@ async function list(call: CommandCall): Promise<Fields> {
     .map(entry => (entry.isView ? describeView(entry) : describe(entry)))
   const hasViews = entries.some(({ isView }) => isView)
   if (hasViews && isKnown(systemViews)) described.push(describeSystemViews(database))
-  const matching = matcher === undefined ? described : described.filter(matcher.matches)
+  const matching = await filterList(call, args.document('filter'), described)
   const shown = isNameOnly ? matching.map(onlyName) : matching
   return openCursor(service.cursors, listSource(shown), {
     namespace: `${database}.$cmd.listCollections`,

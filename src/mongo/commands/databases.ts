@@ -1,7 +1,6 @@
 /** listDatabases, dropDatabase, dbStats. */
 
 import { double } from '../../document/bson/value.ts'
-import { compileFilter } from '../../mql/filter/match.ts'
 import { cluster } from '../access/privilege.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
@@ -10,15 +9,14 @@ import { measure } from '../collections/collection-size.ts'
 import { databaseNotFound, deleteCollection, entriesOf, listCollections } from '../collections/collections.ts'
 import { viewsOf } from '../collections/views.ts'
 import { isWatched } from '../collections/watched-collections.ts'
+import { filterList } from '../find/list-filter.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 
-async function listDatabases({ service, args, access }: CommandCall): Promise<Fields> {
-  const filter = args.document('filter')
-  const matcher = filter === undefined ? undefined : compileFilter(filter)
+async function listDatabases(call: CommandCall): Promise<Fields> {
+  const { service, args, access } = call
   const isNameOnly = args.flag('nameOnly')
-  const databases: Uint8Array[] = []
-  let total = 0
+  const databases: { readonly name: string; readonly bytes: number; readonly shown: Uint8Array }[] = []
   const isForAll = access === undefined || access.rights.allows('listDatabases', cluster)
   const isFiltered = !isForAll || (access !== undefined && args.flag('authorizedDatabases'))
   const all = new Map((await service.engine.catalog.databases()).map(database => [database.id, database]))
@@ -31,12 +29,12 @@ async function listDatabases({ service, args, access }: CommandCall): Promise<Fi
     let bytes = 0
     if (!isNameOnly) for (const each of entries) bytes += (await measure(service.engine, each)).bytes
     const shown = encodeFields({ name, sizeOnDisk: BigInt(bytes), empty: bytes === 0 })
-    if (matcher?.matches(shown) === false) continue
-    total += bytes
-    databases.push(isNameOnly ? encodeFields({ name }) : shown)
+    databases.push({ name, bytes, shown })
   }
+  const matching = await filterList(call, args.document('filter'), databases)
+  const total = matching.reduce((sum, { bytes }) => sum + bytes, 0)
   return {
-    databases: new Documents(databases),
+    databases: new Documents(matching.map(({ name, shown }) => (isNameOnly ? encodeFields({ name }) : shown))),
     ...(!isNameOnly && { totalSize: BigInt(total), totalSizeMb: BigInt(Math.floor(total / 2 ** 20)) }),
   }
 }

@@ -10,19 +10,11 @@ import { collationOfCall } from '../requests/collation.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter } from '../service/query-language.ts'
+import { compileStatementFilter } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutation, mutateAll, mutateOne } from '../write/document-updates.ts'
-import {
-  checkStatements,
-  inTurn,
-  isStatementError,
-  retryRecord,
-  type StatementError,
-  statementDocuments,
-  statementNumbers,
-  writeErrors,
-} from '../write/write-command.ts'
+import { isStatementError, StatementErrors } from '../write/statement-errors.ts'
+import { checkStatements, inTurn, retryRecord, statementDocuments, statementNumbers } from '../write/write-command.ts'
 
 const statementFields: ReadonlySet<string> = new Set(['q', 'limit', 'collation', 'hint', 'sampleId'])
 
@@ -31,13 +23,14 @@ async function remove(call: CommandCall): Promise<Fields> {
   const statements = statementDocuments(call, 'deletes')
   const numberOf = statementNumbers(call, statements.length)
   const isOrdered = call.args.boolean('ordered') ?? true
-  await checkStatements(statements, readStatement)
+  await checkStatements(call, statements, readStatement)
   return inTurn(call, async () => {
     const record = await retryRecord(call)
-    const errors: StatementError[] = []
+    const errors = new StatementErrors(call)
     const retried: number[] = []
     let n = 0
     for (const [index, bytes] of statements.entries()) {
+      if (index > 0) call.operation.check()
       const number = numberOf(index)
       const known = record?.find(number)
       if (known !== undefined) {
@@ -49,11 +42,11 @@ async function remove(call: CommandCall): Promise<Fields> {
         n += await removeMatching(call, namespace, bytes, record, number)
       } catch (error) {
         if (!isStatementError(error)) throw error
-        errors.push({ index, error })
+        errors.add(index, error)
         if (isOrdered || call.isInTransaction) break
       }
     }
-    return { n, ...writeErrors(call, errors), retriedStmtIds: retried.length > 0 ? retried : undefined }
+    return { n, ...(await errors.fields()), retriedStmtIds: retried.length > 0 ? retried : undefined }
   })
 }
 
@@ -69,7 +62,7 @@ async function removeMatching(
     throw new CommandError('InvalidOptions', 'Cannot use (or request) retryable writes with limit=0')
   }
   const collection = await findCollection(catalogOf(call), namespace)
-  const matcher = compileCallFilter(call, filter, await collationOfCall(args, collection))
+  const matcher = await compileStatementFilter(call, filter, await collationOfCall(args, collection))
   const mutation: Mutation = withHint(args, collection, { matcher, change: () => deletion })
   if (collection === undefined) return 0
   if (limit === 1) {

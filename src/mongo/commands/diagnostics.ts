@@ -6,7 +6,6 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, double } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
-import { compileFilter } from '../../mql/filter/match.ts'
 import { purgeIntervalMs } from '../../ttl/purger.ts'
 import { notAuthorized } from '../access/authorize.ts'
 import { privilegesOf } from '../access/built-in-roles.ts'
@@ -15,6 +14,7 @@ import { cluster } from '../access/privilege.ts'
 import { showPrivileges } from '../access/shown.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields, type FieldValue } from '../answers/fields.ts'
+import { filterList } from '../find/list-filter.ts'
 import { type Arguments, numberOf } from '../requests/arguments.ts'
 import { type Command, type CommandCall, genericFields } from '../service/command.ts'
 import { shownOperations } from '../service/current-operations.ts'
@@ -206,14 +206,13 @@ const currentOpOptions: ReadonlySet<string> = new Set([
 ])
 
 /** Fields that are no options are conditions on the operations: `{currentOp: 1, 'command.comment': 'x'}`. */
-function currentOp(call: CommandCall): Fields {
+async function currentOp(call: CommandCall): Promise<Fields> {
   const { args } = call
   const conditions = args.names
     .filter(name => !currentOpOptions.has(name))
     .map(name => [name, args.value(name)!] as const)
-  const matcher = compileFilter(BsonDocument.of(conditions))
   const shown = shownOperations(call, { isOnlyOwn: args.flag('$ownOps') }).map(encodeFields)
-  return { inprog: new Documents(shown.filter(each => matcher.matches(each))) }
+  return { inprog: new Documents(await filterList(call, BsonDocument.of(conditions), shown)) }
 }
 
 /** A user may end its own operations, and others' with a privilege. */

@@ -1,11 +1,14 @@
 /** insert: stores new documents, many in one transaction of the store. */
 
+import { heavyTurnFor } from '../../base/heavy-turns.ts'
+import { bsonStepsBytesMin } from '../../document/bson/validate.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { errorCodes } from '../answers/error-codes.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Collection } from '../collections/collections.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
-import { newDocument } from '../collections/new-document.ts'
+import { largeNewDocument, type NewDocument, newDocument } from '../collections/new-document.ts'
+import type { DocumentList } from '../requests/document-list.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
@@ -19,15 +22,8 @@ import {
   validationRefusal,
   writeDocuments,
 } from '../write/document-writes.ts'
-import {
-  inTurn,
-  isStatementError,
-  retryRecord,
-  type StatementError,
-  statementDocuments,
-  statementNumbers,
-  writeErrors,
-} from '../write/write-command.ts'
+import { isStatementError, StatementErrors } from '../write/statement-errors.ts'
+import { inTurn, retryRecord, statementDocuments, statementNumbers } from '../write/write-command.ts'
 
 interface Insertion extends DocumentWrite {
   readonly index: number
@@ -35,6 +31,9 @@ interface Insertion extends DocumentWrite {
   /** The `_id` is taken. Known after the write was decided. */
   isTaken: boolean
 }
+
+/** Documents that are refused in one turn of the event loop: a few milliseconds. */
+const refusedInTurnMax = 200
 
 async function insert(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
@@ -54,16 +53,11 @@ async function insert(call: CommandCall): Promise<Fields> {
 }
 
 /** As in MongoDB this is an error of the statements, not of the command. */
-function refusedByView(call: CommandCall, documents: readonly Uint8Array[], error: CommandError): Fields {
+async function refusedByView(call: CommandCall, documents: DocumentList, error: CommandError): Promise<Fields> {
   const isOrdered = call.args.boolean('ordered') ?? true
-  const concerned = isOrdered ? documents.slice(0, 1) : documents
-  return {
-    n: 0,
-    ...writeErrors(
-      call,
-      concerned.map((_, index) => ({ index, error })),
-    ),
-  }
+  const errors = new StatementErrors(call)
+  for (let index = 0; index < (isOrdered ? 1 : documents.length); index++) errors.add(index, error)
+  return { n: 0, ...(await errors.fields()) }
 }
 
 class Insertions {
@@ -72,7 +66,7 @@ class Insertions {
   readonly #record: RetryRecord | undefined
   readonly #numberOf: (index: number) => number
   readonly #isOrdered: boolean
-  readonly #errors: StatementError[] = []
+  readonly #errors: StatementErrors
   readonly #retried: number[] = []
   #inserted = 0
 
@@ -83,49 +77,69 @@ class Insertions {
     numberOf: (index: number) => number,
   ) {
     this.#call = call
+    this.#errors = new StatementErrors(call)
     this.#collection = collection
     this.#record = record
     this.#numberOf = numberOf
     this.#isOrdered = call.args.boolean('ordered') ?? true
   }
 
-  async run(documents: readonly Uint8Array[]): Promise<Fields> {
+  async run(documents: DocumentList): Promise<Fields> {
     let group: Insertion[] = []
     let bytes = 0
+    let refused = 0
     for (const [index, given] of documents.entries()) {
       if (this.#isOver) break
+      const large = given.length < bsonStepsBytesMin ? undefined : await this.#checkLarge(index, given)
       const insertion =
         this.#collection.validation === undefined
-          ? this.#prepare(index, given)
-          : await withElsewhere(this.#call, () => this.#prepare(index, given))
+          ? this.#prepare(index, given, large)
+          : await withElsewhere(this.#call, () => this.#prepare(index, given, large))
       if (insertion === undefined) {
         if (this.#isOver) break
+        refused++
+        // Nothing is written meanwhile, so others would not have a turn.
+        if (refused % refusedInTurnMax === 0) {
+          await heavyTurnFor(() => undefined, this.#call.client.share)
+          this.#call.operation.check()
+        }
         continue
       }
       group.push(insertion)
       bytes += insertion.bytes
       if (group.length >= mongoWriteStepsMax || bytes >= mongoWriteBytesMax) {
         await this.#write(group)
+        this.#call.operation.check()
         group = []
         bytes = 0
       }
     }
     // Documents before the error of an ordered command must still be written.
     await this.#write(group)
-    this.#errors.sort((a, b) => a.index - b.index)
     return {
       n: this.#inserted,
-      ...writeErrors(this.#call, this.#errors),
+      ...(await this.#errors.fields()),
       retriedStmtIds: this.#retried.length > 0 ? this.#retried : undefined,
     }
   }
 
   get #isOver(): boolean {
-    return this.#isOrdered && this.#errors.length > 0
+    return this.#isOrdered && !this.#errors.isEmpty
+  }
+
+  /** Undefined: it is refused, as it will be when it is prepared. */
+  async #checkLarge(index: number, given: Uint8Array): Promise<NewDocument | undefined> {
+    if (this.#record?.find(this.#numberOf(index)) !== undefined) return undefined
+    try {
+      return await largeNewDocument(given, this.#call.client.share)
+    } catch (error) {
+      if (!isStatementError(error)) throw error
+      return undefined
+    }
   }
 
   /** Undefined: nothing to do, because it was done before or cannot be done. */
-  #prepare(index: number, given: Uint8Array): Insertion | undefined {
+  #prepare(index: number, given: Uint8Array, checked: NewDocument | undefined): Insertion | undefined {
     const number = this.#numberOf(index)
     if (this.#record?.find(number) !== undefined) {
       this.#retried.push(number)
@@ -133,7 +147,7 @@ class Insertions {
       return undefined
     }
     try {
-      const { bytes: document, id } = newDocument(given)
+      const { bytes: document, id } = checked ?? newDocument(given)
       // Known at once, so that a refused document does not take others of its group with it.
       const refusal = validationRefusal(this.#call, this.#collection, document, undefined)
       if (refusal !== undefined) throw refusal
@@ -155,7 +169,7 @@ class Insertions {
       return insertion
     } catch (error) {
       if (error instanceof TooLongHere) throw error
-      this.#errors.push({ index, error })
+      this.#errors.add(index, error)
       return undefined
     }
   }
@@ -171,12 +185,12 @@ class Insertions {
     if (refusal !== undefined) {
       await this.#write(group.slice(0, refusal.index))
       if (this.#isOver) return
-      this.#errors.push({ index: group[refusal.index]!.index, error: refusal.error })
+      this.#errors.add(group[refusal.index]!.index, refusal.error)
       if (!this.#isOrdered) await this.#write(group.slice(refusal.index + 1))
       return
     }
     for (const { index, isTaken, document } of group) {
-      if (isTaken) this.#errors.push({ index, error: takenIdError(this.#collection, document) })
+      if (isTaken) this.#errors.add(index, takenIdError(this.#collection, document))
       else this.#inserted++
     }
   }
@@ -188,7 +202,7 @@ class Insertions {
     } catch (error) {
       if (!isStatementError(error)) throw error
       const concerned = this.#isOrdered ? group.slice(0, 1) : group
-      for (const { index } of concerned) this.#errors.push({ index, error })
+      for (const { index } of concerned) this.#errors.add(index, error)
       return 'failed'
     }
   }

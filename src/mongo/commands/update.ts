@@ -14,24 +14,23 @@ import { type Collection, findCollection } from '../collections/collections.ts'
 import { withHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
 import { collationOfCall } from '../requests/collation.ts'
+import type { DocumentList } from '../requests/document-list.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { withElsewhere } from '../service/elsewhere.ts'
-import { compileCallFilter, compileCallUpdate } from '../service/query-language.ts'
+import { compileCallUpdate, compileStatementFilter } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mutateAll, mutateOne, updateMutation } from '../write/document-updates.ts'
+import { isStatementError, StatementErrors } from '../write/statement-errors.ts'
 import { insertUpserted } from '../write/upsert.ts'
 import {
   checkStatements,
   inTurn,
-  isStatementError,
   mongoRacesMax,
   retryRecord,
-  type StatementError,
   statementDocuments,
   statementNumbers,
-  writeErrors,
 } from '../write/write-command.ts'
 
 const statementFields: ReadonlySet<string> = new Set([
@@ -60,7 +59,7 @@ async function update(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const statements = statementDocuments(call, 'updates')
   const numberOf = statementNumbers(call, statements.length)
-  await checkStatements(statements, readStatement)
+  await checkStatements(call, statements, readStatement)
   return inTurn(call, async () => {
     const record = await retryRecord(call)
     return new Updates(call, namespace, record, numberOf).run(statements)
@@ -72,7 +71,7 @@ class Updates {
   readonly #namespace: Namespace
   readonly #record: RetryRecord | undefined
   readonly #numberOf: (index: number) => number
-  readonly #errors: StatementError[] = []
+  readonly #errors: StatementErrors
   readonly #upserted: FieldValue[] = []
   readonly #retried: number[] = []
   #matched = 0
@@ -85,19 +84,21 @@ class Updates {
     numberOf: (index: number) => number,
   ) {
     this.#call = call
+    this.#errors = new StatementErrors(call)
     this.#namespace = namespace
     this.#record = record
     this.#numberOf = numberOf
   }
 
-  async run(statements: readonly Uint8Array[]): Promise<Fields> {
+  async run(statements: DocumentList): Promise<Fields> {
     const isOrdered = this.#call.args.boolean('ordered') ?? true
     for (const [index, bytes] of statements.entries()) {
+      if (index > 0) this.#call.operation.check()
       try {
         await this.#runOne(index, bytes)
       } catch (error) {
         if (!isStatementError(error)) throw error
-        this.#errors.push({ index, error })
+        this.#errors.add(index, error)
         if (isOrdered || this.#call.isInTransaction) break
       }
     }
@@ -105,7 +106,7 @@ class Updates {
       n: this.#matched,
       nModified: this.#modified,
       upserted: this.#upserted.length > 0 ? this.#upserted : undefined,
-      ...writeErrors(this.#call, this.#errors),
+      ...(await this.#errors.fields()),
       retriedStmtIds: this.#retried.length > 0 ? this.#retried : undefined,
     }
   }
@@ -138,7 +139,8 @@ class Updates {
   }
 
   async #updateAll(statement: UpdateStatement): Promise<StatementResult & { error?: RequestError | undefined }> {
-    const matcher = compileCallFilter(this.#call, statement.filter, statement.collation)
+    const compiled = compileStatementFilter(this.#call, statement.filter, statement.collation)
+    const matcher = compiled instanceof Promise ? await compiled : compiled
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
       const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {
@@ -160,7 +162,8 @@ class Updates {
     remembered: (result: StatementResult) => ReadonlyMap<number, StatementResult>,
   ): Promise<StatementResult> {
     const remember = this.#record === undefined ? undefined : remembered
-    const matcher = compileCallFilter(this.#call, statement.filter, statement.collation)
+    const compiled = compileStatementFilter(this.#call, statement.filter, statement.collation)
+    const matcher = compiled instanceof Promise ? await compiled : compiled
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
       const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { bsonType } from '../../document/bson/types.ts'
-import { compileFilter } from '../../mql/filter/match.ts'
 import { type RoleName, rolesOf } from '../access/built-in-roles.ts'
 import { deriveCredentials, type Mechanism, mechanisms, scram } from '../access/credentials.ts'
 import { readRoles, readUserNames, refuseUnknownRoles } from '../access/role-names.ts'
@@ -17,6 +16,7 @@ import {
 } from '../access/users.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
+import { filterList } from '../find/list-filter.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { isAccountName } from '../session/scram.ts'
@@ -115,7 +115,8 @@ async function changeRoles(
   return {}
 }
 
-async function usersInfo({ args, database, service }: CommandCall): Promise<Fields> {
+async function usersInfo(call: CommandCall): Promise<Fields> {
+  const { args, database, service } = call
   const asked = readUserNames(args, database)
   const filter = args.document('filter')
   const parts: ShownParts = {
@@ -128,12 +129,10 @@ async function usersInfo({ args, database, service }: CommandCall): Promise<Fiel
     throw new CommandError('IllegalOperation', 'Privilege or restriction details require exact-match usersInfo queries')
   }
   const wanted = typeof asked === 'string' ? undefined : new Set(asked.map(userKey))
-  const matcher = filter === undefined ? undefined : compileFilter(filter)
   const users = (await service.users.list())
     .filter(record => wanted?.has(userKey(record)) ?? (asked === 'all databases' || record.db === database))
     .map(record => encodeFields(showUser(record, parts)))
-    .filter(shown => matcher?.matches(shown) ?? true)
-  return { users: new Documents(users) }
+  return { users: new Documents(await filterList(call, filter, users)) }
 }
 
 function rolesInfo({ args, database }: CommandCall): Fields {

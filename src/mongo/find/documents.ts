@@ -5,12 +5,13 @@
  * Within a transaction what it has written stands in the place of what is stored.
  */
 
-import { RequestError } from '../../base/error.ts'
+import { assert, RequestError } from '../../base/error.ts'
 import { pageBytesMax, queryMemoryBytesMax } from '../../base/limits.ts'
+import { leaseHere, type MemoryLease } from '../../base/memory-account.ts'
 import type { Body } from '../../document/body.ts'
 import { storedId } from '../../document/bson/document-id.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
 import type { QueryResult } from '../../engine/engine.ts'
 import type { ItemQuery } from '../../engine/query.ts'
@@ -45,7 +46,7 @@ import { withElsewhere } from '../service/elsewhere.ts'
 import { requireOverlay } from '../service/statement.ts'
 import { TransactionOverlay } from '../session/overlay.ts'
 import type { PastDocument } from '../session/past-documents.ts'
-import { HeldDocuments } from './held-documents.ts'
+import { HeldDocuments, heldBytes } from './held-documents.ts'
 import { keysWithin, partitionWithin, rangeWithin } from './partition-of-filter.ts'
 
 /** Documents asked for at once while a batch is put together. */
@@ -177,13 +178,18 @@ function collectedSource(call: CommandCall, collection: Collection, query: FindQ
   return {
     async next({ documentsMax, bytesMax }: BatchRequest): Promise<CursorBatch> {
       if (held === undefined) {
+        using lease = leaseHere('work')
         const found: FoundDocument[] = []
-        for await (const batch of foundDocuments(call, collection, matcher)) found.push(...batch)
+        for await (const batch of foundDocuments(call, collection, matcher, lease)) {
+          for (const each of batch) found.push(each)
+        }
         const sorted = sort === undefined ? found : sortedBy(found, sort)
         const window = sorted.slice(skip, skip + limit)
         held = new HeldDocuments(call.service.engine, collection)
         const documents: Uint8Array[] = []
         for (const { document } of window) documents.push(await withElsewhere(call, () => shown(document)))
+        // The cursor counts them from here on.
+        lease?.set(0)
         held.fill({ documents, origins: window.flatMap(({ origin }) => origin) })
       }
       const batch = { documents: [] as Uint8Array[], origins: [] as number[] }
@@ -212,13 +218,18 @@ export async function* matchingDocuments(
   collection: Collection,
   matcher: Matcher,
 ): AsyncGenerator<Uint8Array[]> {
-  for await (const batch of foundDocuments(call, collection, matcher)) yield batch.map(({ document }) => document)
+  using lease = leaseHere('work')
+  for await (const batch of foundDocuments(call, collection, matcher, lease)) {
+    yield batch.map(({ document }) => document)
+  }
 }
 
+/** What cannot be given page by page is counted on the lease. */
 async function* foundDocuments(
   call: CommandCall,
   collection: Collection,
   matcher: Matcher,
+  lease: MemoryLease | undefined,
 ): AsyncGenerator<readonly FoundDocument[]> {
   const overlay = await overlayOf(call, collection)
   const keys = matcher.hint === undefined ? keysWithin(collection, matcher) : undefined
@@ -226,7 +237,9 @@ async function* foundDocuments(
     const found: FoundDocument[] = []
     for (const key of keys) {
       const one = await readDocument(call, collection, key, overlay)
-      if (one !== undefined && (await withElsewhere(call, () => matcher.matches(one.document)))) found.push(one)
+      if (one === undefined || !(await withElsewhere(call, () => matcher.matches(one.document)))) continue
+      lease?.add(one.document.length + heldBytes)
+      found.push(one)
     }
     yield found
     return
@@ -253,7 +266,10 @@ async function* foundDocuments(
       return { document: row as Uint8Array, origin: [origins[2 * at]!, origins[2 * at + 1]!] }
     })
     if (overlay === undefined) yield found
-    else for (const each of found) stored.push(each)
+    else {
+      lease?.add(found.reduce((sum, { document }) => sum + document.length + heldBytes, 0))
+      for (const each of found) stored.push(each)
+    }
   }
   if (overlay === undefined) return
   const { isEmpty, hides, written, past } = overlay.cover()
@@ -341,12 +357,12 @@ export async function distinctValues(
   call: CommandCall,
   collection: Collection,
   query: DistinctQuery,
-): Promise<readonly Value[]> {
+): Promise<BsonArray> {
   const { matcher, path } = query
   if (!isSearched(call, collection, matcher)) {
     const found = new DistinctValues(path, matcher.collation)
     for await (const batch of matchingDocuments(call, collection, matcher)) for (const each of batch) found.add(each)
-    return found.values()
+    return BsonArray.of(found.values())
   }
   const row = await onlyRow(call, collection, {
     ...aboutItems(collection, { matcher }),
@@ -354,7 +370,8 @@ export async function distinctValues(
     statement: distinctStatement(matcher, path),
   })
   const values = BsonDocument.view(row as Uint8Array).get('values')
-  return values?.type === bsonType.array ? values.elements : []
+  assert(values?.type === bsonType.array, 'the row of a distinct holds its values')
+  return values
 }
 
 /** The row of a query that has one. */

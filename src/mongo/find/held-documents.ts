@@ -17,7 +17,7 @@ interface BatchLimits {
 }
 
 /** What a held document takes besides its bytes. */
-const heldBytes = 100
+export const heldBytes = 100
 
 /** Documents that are judged at a time. */
 const judgedMax = 1000

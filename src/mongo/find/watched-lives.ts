@@ -6,8 +6,8 @@
  * the documents are looked up; one that is not found has died or was deleted.
  */
 
-import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
+import { nextSlice } from '../../base/slices.ts'
 import type { IsAlive, Origin } from '../../document/bson/origin.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { areAllAlive, type EarliestLives, earlierOf, isOriginAlive, noLives } from '../../query/row-origins.ts'
@@ -58,7 +58,7 @@ export class WatchedLives {
     for (const { container, sequence } of held()) {
       if (container !== this.collection.container.number || alive.has(sequence)) continue
       // Others get a turn.
-      if (++lookups % lookupsMax === 0) await new Promise<void>(resolve => machine.setImmediate(resolve))
+      if (++lookups % lookupsMax === 0) await nextSlice()
       if ((await this.#engine.findKey(this.collection.container, sequence)) !== undefined) alive.add(sequence)
     }
     return origin => alive.has(origin.sequence) || (origin.sequence === -1 && isOriginAlive(origin, living))

@@ -10,11 +10,23 @@ import { CommandError } from '../answers/command-error.ts'
 /** As in MongoDB (`internalPartialFilterExpressionMaxDepth`). */
 const partialFilterDepthMax = 4
 
+/** Each write of a document tests all of them. MongoDB has no such limit. */
+const partialConditionsMax = 100
+
 /** Throws MongoDB's error. A filter that passes can be compiled, whenever a document comes. */
 export function checkPartialFilter(filter: BsonDocument): void {
   const parsed = parseFilter(filter)
   compileParsed(parsed)
   checkFilter(parsed, 1)
+  if (conditionsIn(parsed) > partialConditionsMax) {
+    const problem = `partialFilterExpression may not have more than ${partialConditionsMax} conditions`
+    throw new CommandError('CannotCreateIndex', problem)
+  }
+}
+
+function conditionsIn(filter: Filter): number {
+  if (filter.kind === 'and' || filter.kind === 'or') return filter.of.reduce((sum, each) => sum + conditionsIn(each), 0)
+  return filter.kind === 'field' && filter.condition.kind === 'all' ? filter.condition.of.length : 1
 }
 
 function checkFilter(filter: Filter, depth: number): void {
@@ -69,6 +81,8 @@ function textOf(filter: Filter, level: number): string {
       return line(level, `$expr ${printValue(filter.spec)}`)
     case 'schema':
       return line(level, `$jsonSchema ${printValue(filter.schema.spec)}`)
+    case 'later':
+      return line(level, printValue(filter.spec))
     case 'always':
       return line(level, filter.holds ? '$alwaysTrue: 1' : '$alwaysFalse: 1')
   }

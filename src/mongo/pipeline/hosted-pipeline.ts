@@ -43,6 +43,9 @@ async function* resultsOf(call: CommandCall, run: HostedRun, over: AbortControll
       yield unpackDocuments(results)
     }
     await end
+  } catch (error) {
+    over.abort(error)
+    throw error
   } finally {
     over.abort(new Error('nobody wants more'))
     await host.closeAll()

@@ -185,6 +185,7 @@ async function firstSource(run: PipelineUnderWay, request: BatchRequest): Promis
   } catch (error) {
     if (!(error instanceof WorkTooLong)) throw error
   }
+  source.end?.()
   // What the stages have held is garbage now.
   lease?.set(heldBytes)
   return undefined
@@ -354,7 +355,11 @@ function streamSource({ results, appetite, lives, end }: PipelineUnderWay): Curs
   }
 
   return {
-    end,
+    end() {
+      end()
+      // Streams give back what they hold when they are told that nobody wants more.
+      iterator.return?.().catch(() => {})
+    },
     async next(request: BatchRequest): Promise<CursorBatch> {
       const { documentsMax, by } = request
       appetite.by = by

@@ -1,12 +1,30 @@
 /** Reads the fields of a command in place, and reports missing or mistyped fields in MongoDB's words. */
 
+import { stepsInHeavyTurns } from '../../base/heavy-turns.ts'
 import { printDecimal, unpackDecimal } from '../../document/bson/decimal128.ts'
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
-import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
+import {
+  bsonCommandDepthMax,
+  bsonStepsBytesMin,
+  validateDocument,
+  validateInSteps,
+} from '../../document/bson/validate.ts'
 import { type BsonArray, type BsonDocument, type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { CommandError } from '../answers/command-error.ts'
-import type { DocumentSequence } from '../wire/op-msg.ts'
+
+/**
+ * Fields of a command, and of a document of it that is read like a command. No command knows as many. Each is
+ * compared with those that a command knows.
+ */
+const mongoArgumentsMax = 1000
+
+/** Checks the body of a large message: other work has turns meanwhile. */
+export async function checkInTurns(body: Uint8Array, by: object): Promise<void> {
+  const options = { end: body.length, depthMax: bsonCommandDepthMax }
+  if (body.length < bsonStepsBytesMin) validateDocument(body, options)
+  else await stepsInHeavyTurns(validateInSteps(body, options), by)
+}
 
 export class Arguments {
   /** Named in error messages: the command, or the path of a part of it. */
@@ -20,6 +38,9 @@ export class Arguments {
   constructor(bytes: Uint8Array, start = 0, owner?: string) {
     const cursor = new ElementCursor(bytes, start)
     while (cursor.next()) {
+      if (this.#names.length === mongoArgumentsMax) {
+        throw new CommandError('BadValue', `A command may have at most ${mongoArgumentsMax} fields.`)
+      }
       this.#names.push(cursor.name())
       this.#types.push(cursor.type)
       this.#starts.push(cursor.valueStart)
@@ -28,8 +49,9 @@ export class Arguments {
     this.owner = owner ?? this.#names[0] ?? ''
   }
 
-  static ofMessage(body: Uint8Array): Arguments {
-    validateDocument(body, { end: body.length, depthMax: bsonCommandDepthMax })
+  /** `isChecked`: the body is known to be valid BSON. */
+  static ofMessage(body: Uint8Array, isChecked = false): Arguments {
+    if (!isChecked) validateDocument(body, { end: body.length, depthMax: bsonCommandDepthMax })
     return new Arguments(body)
   }
 
@@ -193,21 +215,4 @@ export function numberOf(value: Value): number | undefined {
     default:
       return undefined
   }
-}
-
-/**
- * Splits a document sequence (or an array of the body) into its documents. They are measured, not validated.
- */
-export function sequenceDocuments({ name, documents }: DocumentSequence): Buffer[] {
-  const found: Buffer[] = []
-  let at = 0
-  while (at < documents.length) {
-    const bytes = documents.length - at >= 5 ? documents.readInt32LE(at) : 0
-    if (bytes < 5 || bytes > documents.length - at) {
-      throw new CommandError('InvalidBSON', `The document sequence '${name}' holds something that is not a document`)
-    }
-    found.push(documents.subarray(at, at + bytes))
-    at += bytes
-  }
-  return found
 }

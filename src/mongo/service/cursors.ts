@@ -245,6 +245,7 @@ export function openCursor(
     }
   }
   const fail = (error: unknown): never => {
+    source.end?.()
     lease[Symbol.dispose]()
     throw error
   }

@@ -17,6 +17,7 @@ import { evaluationStatement } from '../../mql/prepare.ts'
 import type { MqlStatement } from '../../query/statement.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { CommandCall } from './command.ts'
+import type { Operation } from './operations.ts'
 
 /** How long one computation may hold the thread of the requests. */
 const holdMsMax = 4
@@ -40,13 +41,16 @@ export class TooLongHere extends RequestError {
   }
 }
 
-const noted = new WeakMap<CommandCall, Map<string, BsonDocument>>()
+/** By operation: parts of a command may have a call of their own. */
+const noted = new WeakMap<Operation, Map<string, BsonDocument>>()
 
 export interface Computation<Result> {
   readonly of: EvaluationKind
   readonly inputs: EvaluationInputs
   readonly variables: () => CommandVariables
   readonly document: Uint8Array
+  /** What the result depends on within this command. Otherwise that are the inputs and the document. */
+  readonly key?: string
   readonly here: () => Result
   /** The result that another thread has sent. */
   readonly read: (result: BsonDocument) => Result
@@ -57,8 +61,8 @@ export function computed<Result>(call: CommandCall, computation: Computation<Res
   const { here } = computation
   // Part of larger work, which can be moved as a whole.
   if (isWatched()) return here()
-  const known = noted.get(call)
-  const result = known?.get(jobOf(call, computation).key)
+  const known = noted.get(call.operation)
+  const result = known?.get(keyOf(computation))
   if (result !== undefined) return computation.read(result)
   try {
     return watched(new HoldWatch(holdMsMax), here)
@@ -68,12 +72,17 @@ export function computed<Result>(call: CommandCall, computation: Computation<Res
   }
 }
 
-function jobOf(call: CommandCall, { of, inputs, variables, document }: Computation<unknown>): Job {
+function keyOf({ of, inputs, document, key }: Computation<unknown>): string {
+  if (key !== undefined) return key
   // The moment of an update that is done elsewhere is that of its first attempt.
   const { now: _, ...lasting } = inputs
-  const key = [of, hash('sha256', encodeInputs(lasting)), hash('sha256', document)].join(' ')
+  return [of, hash('sha256', encodeInputs(lasting)), hash('sha256', document)].join(' ')
+}
+
+function jobOf(call: CommandCall, computation: Computation<unknown>): Job {
+  const { of, inputs, variables, document } = computation
   return {
-    key,
+    key: keyOf(computation),
     document,
     statement: evaluationStatement({ of, inputs: encodeInputs(inputs), namespace: namespaceOf(call) }, variables()),
   }
@@ -95,8 +104,8 @@ export async function withElsewhere<T>(call: CommandCall, work: () => T | Promis
 export async function computeElsewhere(call: CommandCall, { job }: TooLongHere): Promise<void> {
   const { key, statement, document } = job
   const { engine } = call.service
-  const [row] = await engine.evaluate(statement, [document], call.operation.signal)
+  const [row] = await call.operation.part(signal => engine.evaluate(statement, [document], signal))
   call.operation.check()
-  const known = noted.get(call) ?? new Map<string, BsonDocument>()
-  noted.set(call, known.set(key, BsonDocument.view(row as Uint8Array)))
+  const known = noted.get(call.operation) ?? new Map<string, BsonDocument>()
+  noted.set(call.operation, known.set(key, BsonDocument.view(row as Uint8Array)))
 }

@@ -6,7 +6,10 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import type { Client } from '../session/client.ts'
 
-/** Cosmos DB for MongoDB ends every request after a minute. Here that holds for commands that only read. */
+/**
+ * Cosmos DB for MongoDB ends every request after a minute. Here that holds for commands that only read, and
+ * for what is computed from one document by those that write.
+ */
 const mongoReadMsMax = 60_000
 
 /** Longer timers would fire at once. */
@@ -98,6 +101,21 @@ export class Operation {
     return this.#controller.signal
   }
 
+  /**
+   * Does one of many parts of the work. A command without a limit may go on as long as it has documents, but
+   * none of its parts may take longer than a whole command that reads.
+   */
+  async part<T>(work: (signal: AbortSignal) => Promise<T>, msMax = mongoReadMsMax): Promise<T> {
+    if (this.#endMs !== undefined) return work(this.signal)
+    const limit = new AbortController()
+    const timer = machine.setTimeout(() => limit.abort(timeIsOver()), msMax).unref()
+    try {
+      return await work(AbortSignal.any([this.signal, limit.signal]))
+    } finally {
+      machine.clearTimeout(timer)
+    }
+  }
+
   /** A timer may fire a little early. Then it is set again. */
   #watch(signal: AbortSignal, endMs: number): void {
     if (signal.aborted || this.#waitsForEvents) return
@@ -117,7 +135,7 @@ export class Operation {
     if (this.#killedBy !== undefined) return new CommandError(this.#killedBy, killTexts[this.#killedBy])
     if (this.#isAbandoned) return new CommandError('Interrupted', 'the client has gone')
     if (this.#endMs !== undefined && machine.monotonicMs() > this.#endMs && !this.#waitsForEvents) {
-      return new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
+      return timeIsOver()
     }
     return undefined
   }
@@ -131,6 +149,10 @@ export class Operation {
   get elapsedMs(): number {
     return machine.monotonicMs() - this.startMs
   }
+}
+
+function timeIsOver(): CommandError {
+  return new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
 }
 
 export class Operations {

@@ -3,21 +3,31 @@
  * collation.
  */
 
-import { isWatched } from '../../base/work.ts'
-import { type BsonArray, BsonDocument, type Field } from '../../document/bson/value.ts'
+import { KiB } from '../../base/limits.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { isWatched, spend, WorkTooLong } from '../../base/work.ts'
+import { type BsonArray, BsonDocument, type Field, string } from '../../document/bson/value.ts'
 import type { Collation } from '../../document/collation/collation.ts'
-import { computeLet, isMatch, madeDocument, matchPosition, updatedDocument } from '../../mql/evaluation.ts'
+import {
+  computeLet,
+  hasOrder,
+  isMatch,
+  madeDocument,
+  matchPosition,
+  updatedDocument,
+  updateForm,
+} from '../../mql/evaluation.ts'
 import type { CommandVariables, Constants } from '../../mql/expressions/core/scope.ts'
-import type { Matcher } from '../../mql/filter/match.ts'
+import type { FilterSpec, Matcher } from '../../mql/filter/match.ts'
 import { commandScope } from '../../mql/pipeline/pipeline.ts'
 import { updatePipeline } from '../../mql/pipeline/update-pipeline.ts'
-import { prepareFilter, prepareProjection } from '../../mql/prepare.ts'
+import { prepareFilter, prepareKnownFilter, prepareProjection } from '../../mql/prepare.ts'
 import type { Projection } from '../../mql/projection/projection.ts'
 import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
 import { emptyDocument } from '../answers/fields.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { CommandCall } from './command.ts'
-import { computed } from './elsewhere.ts'
+import { computed, withElsewhere } from './elsewhere.ts'
 
 export function constantsOf({ service }: Pick<CommandCall, 'service'>, collation: Collation | undefined): Constants {
   const { clock, clusterTime } = service
@@ -40,6 +50,9 @@ function letOf(call: CommandCall, collation: Collation | undefined): BsonDocumen
   return known
 }
 
+/** Of a variable without a value. */
+const noValue = string('$$REMOVE')
+
 /** The variables with their values in place of the expressions. */
 function letValues(call: CommandCall, given: BsonDocument, collation: Collation | undefined): BsonDocument {
   const variables = { constants: constantsOf(call, collation), let: given }
@@ -50,16 +63,46 @@ function letValues(call: CommandCall, given: BsonDocument, collation: Collation 
     read: result => result.get('values') as BsonDocument,
   })
   return BsonDocument.of(
-    given.fields.map(([name, spec]): Field => {
+    given.fields.map(([name]): Field => {
       const value = values.get(name)
-      return [name, value === undefined ? spec : BsonDocument.of([['$literal', value]])]
+      return [name, value === undefined ? noValue : BsonDocument.of([['$literal', value]])]
     }),
   )
 }
 
+/** A filter of fewer bytes is parsed in less than two milliseconds. */
+export const mongoFilterBytesAtOnce = 8 * KiB
+
+function isLarge({ raw }: BsonDocument | BsonArray): boolean {
+  return raw !== undefined && raw.end - raw.start >= mongoFilterBytesAtOnce
+}
+
+/** A message has one value at a place. */
+function placeOf({ raw }: BsonDocument | BsonArray): number {
+  return raw === undefined ? -1 : raw.bytes.byteOffset + raw.start
+}
+
+/** If it takes longer than that to parse a filter, another thread finds out whether it is right. */
+function matcherOf(call: CommandCall, spec: FilterSpec): Matcher {
+  const { filter, variables } = spec
+  if (!isLarge(filter)) return prepareFilter(spec)
+  const { start, end } = filter.raw!
+  return computed(call, {
+    ...{ of: 'parsing', inputs: { filter }, document: emptyDocument.raw!.bytes },
+    key: `parsing ${placeOf(filter)}`,
+    variables: () => variables,
+    here: () => {
+      // A byte may take a step. If there are very many, it is not even tried.
+      spend(end - start)
+      return prepareFilter(spec)
+    },
+    read: result => (hasOrder(result) ? prepareFilter(spec) : prepareKnownFilter(spec)),
+  })
+}
+
 /** Commands accept `$near`, which also says which document comes first. Stages do not. */
 export function compileCallFilter(call: CommandCall, filter: BsonDocument, collation: Collation | undefined): Matcher {
-  const matcher = prepareFilter({ filter, variables: variablesOf(call, collation), allowsNear: true })
+  const matcher = matcherOf(call, { filter, variables: variablesOf(call, collation), allowsNear: true })
   const computedFor = <T>(document: Uint8Array, here: () => T, read: (result: BsonDocument) => T): T =>
     computed(call, {
       ...{ of: 'filter', inputs: { filter }, document, here, read },
@@ -71,6 +114,16 @@ export function compileCallFilter(call: CommandCall, filter: BsonDocument, colla
       isWatched() ? matcher.matches(document) : computedFor(document, () => matcher.matches(document), isMatch),
     position: document => computedFor(document, () => matcher.position(document), matchPosition),
   }
+}
+
+/** For one of several statements: the command cannot begin again. */
+export function compileStatementFilter(
+  call: CommandCall,
+  filter: BsonDocument,
+  collation: Collation | undefined,
+): MaybePromise<Matcher> {
+  const compile = () => compileCallFilter(call, filter, collation)
+  return isLarge(filter) ? withElsewhere(call, compile) : compile()
 }
 
 export function compileCallProjection(
@@ -102,6 +155,11 @@ export interface CallUpdate {
   readonly collation: Collation | undefined
 }
 
+/** It takes too long to compile it here. */
+function applyElsewhere(): never {
+  throw new WorkTooLong()
+}
+
 export function compileCallUpdate(
   call: CommandCall,
   { update, arrayFilters, isMulti = false, constants, collation }: CallUpdate,
@@ -112,13 +170,23 @@ export function compileCallUpdate(
     constants: constantsOf(call, collation),
     let: fields.length === 0 ? undefined : BsonDocument.of(fields),
   }
-  const pipeline = updatePipeline(commandScope(variables), namespaceOf(call))
-  const compiled = compileUpdate(update, { arrayFilters, isMulti, pipeline, collation })
+  const pipeline = (stages: BsonArray) => updatePipeline(commandScope(variables), namespaceOf(call))(stages)
+  const compile = () => compileUpdate(update, { arrayFilters, isMulti, pipeline, collation })
+  const inputs = { update, arrayFilters, isMulti }
+  const compiled =
+    isLarge(update) || (arrayFilters !== undefined && isLarge(arrayFilters))
+      ? computed(call, {
+          ...{ of: 'compiling', inputs, document: emptyDocument.raw!.bytes, here: compile },
+          key: `compiling ${placeOf(update)}`,
+          variables: () => variables,
+          read: result => ({ ...updateForm(result), apply: applyElsewhere }),
+        })
+      : compile()
   return {
     ...compiled,
     apply: (document, context) =>
       computed(call, {
-        ...{ of: 'update', inputs: { update, arrayFilters, isMulti, ...context }, document },
+        ...{ of: 'update', inputs: { ...inputs, ...context }, document },
         variables: () => variables,
         here: () => compiled.apply(document, context),
         read: result => updatedDocument(result, document),

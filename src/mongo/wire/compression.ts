@@ -2,7 +2,7 @@
 
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
-import { largeBuffer } from '../../base/large-buffer.ts'
+import { giveUp, largeBuffer } from '../../base/large-buffer.ts'
 import { KiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { FramingError, headerBytes } from './frame.ts'
@@ -23,38 +23,34 @@ export interface Compressor {
 
 const inflate = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)
 const deflate = promisify<Uint8Array, Buffer>(zlib.deflate)
+const zstdCompress = promisify<Uint8Array, Buffer>(zlib.zstdCompress)
+const zstdDecompress = promisify<Uint8Array, zlib.ZstdOptions, Buffer>(zlib.zstdDecompress)
 
 const isLarge = (bytes: number) => bytes > mongoInlineCompressionBytesMax
+
+/** Otherwise zlib makes small pieces, and then one of them all: all of it would be there twice. */
+const inOnePiece = (maxOutputLength: number) => ({ maxOutputLength, chunkSize: maxOutputLength })
 
 const zlibCompressor: Compressor = {
   id: 2,
   compress: bytes => (isLarge(bytes.length) ? deflate(bytes) : zlib.deflateSync(bytes)),
   decompress: (bytes, maxOutputLength) =>
-    isLarge(maxOutputLength) ? inflate(bytes, { maxOutputLength }) : zlib.inflateSync(bytes, { maxOutputLength }),
+    isLarge(maxOutputLength)
+      ? inflate(bytes, inOnePiece(maxOutputLength))
+      : zlib.inflateSync(bytes, { maxOutputLength }),
 }
 
-/** Node has zstd since 22.15. */
-function zstdCompressor(): Compressor | undefined {
-  if (zlib.zstdCompressSync === undefined) return undefined
-  const expand = promisify<Uint8Array, zlib.ZstdOptions, Buffer>(zlib.zstdDecompress)
-  const shrink = promisify<Uint8Array, Buffer>(zlib.zstdCompress)
-  return {
-    id: 3,
-    compress: bytes => (isLarge(bytes.length) ? shrink(bytes) : zlib.zstdCompressSync(bytes)),
-    decompress: (bytes, maxOutputLength) =>
-      isLarge(maxOutputLength)
-        ? expand(bytes, { maxOutputLength })
-        : zlib.zstdDecompressSync(bytes, { maxOutputLength }),
-  }
+const zstdCompressor: Compressor = {
+  id: 3,
+  compress: bytes => (isLarge(bytes.length) ? zstdCompress(bytes) : zlib.zstdCompressSync(bytes)),
+  decompress: (bytes, maxOutputLength) =>
+    isLarge(maxOutputLength)
+      ? zstdDecompress(bytes, inOnePiece(maxOutputLength))
+      : zlib.zstdDecompressSync(bytes, { maxOutputLength }),
 }
-
-const zstd = zstdCompressor()
 
 /** By the names that `hello` uses, the preferred one first. */
-export const compressors: Readonly<Record<string, Compressor>> = {
-  ...(zstd !== undefined && { zstd }),
-  zlib: zlibCompressor,
-}
+export const compressors: Readonly<Record<string, Compressor>> = { zstd: zstdCompressor, zlib: zlibCompressor }
 
 export interface Unpacked {
   /** The whole message, with its own header. */
@@ -89,6 +85,7 @@ export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked>
     message.writeInt32LE(message.length, 0)
     message.writeInt32LE(originalOpcode, 12)
     content.copy(message, headerBytes)
+    giveUp(content)
     return { message, compressor }
   }
   let content: MaybePromise<Buffer>

@@ -4,6 +4,8 @@
  * Errors inside a well-framed message are errors of the command (`CommandError`), with MongoDB's code.
  */
 
+import { heavyTurnFor } from '../../base/heavy-turns.ts'
+import { MiB } from '../../base/limits.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { crc32c } from './crc32c.ts'
 import { headerBytes } from './frame.ts'
@@ -17,6 +19,9 @@ const moreToCome = 1 << 1
 const requiredFlags = 0xffff
 
 const checksumBytes = 4
+
+/** No command has more than two. Each is compared with those before it and with the fields of the body. */
+const mongoSequencesMax = 16
 const sectionsStart = headerBytes + 4
 
 /** Documents one after the other, each with its length. They have not been parsed yet. */
@@ -36,13 +41,32 @@ export function wantsAnswer(message: Buffer): boolean {
   return message.length < sectionsStart || (message.readUInt32LE(headerBytes) & moreToCome) === 0
 }
 
-export function parseOpMsg(message: Buffer): CommandMessage {
+/** The part of a long message that is summed in one turn. */
+const summedBytesMax = MiB
+
+/** The checksum of a long message, if it has one: others have turns meanwhile. */
+export async function checksumInTurns(message: Buffer, by: object): Promise<number | undefined> {
+  if (message.length < sectionsStart || !hasChecksum(message)) return undefined
+  const end = message.length - checksumBytes
+  let sum = 0
+  for (let at = 0; at < end; at += summedBytesMax) {
+    sum = await heavyTurnFor(() => crc32c(message.subarray(at, Math.min(end, at + summedBytesMax)), sum), by)
+  }
+  return sum
+}
+
+function hasChecksum(message: Buffer): boolean {
+  return (message.readUInt32LE(headerBytes) & checksumPresent) !== 0
+}
+
+/** `knownSum` is the checksum of a message that has been summed before. */
+export function parseOpMsg(message: Buffer, knownSum?: number): CommandMessage {
   if (message.length < sectionsStart) throw new CommandError('InvalidBSON', 'OP_MSG is shorter than its flags')
   const flags = message.readUInt32LE(headerBytes)
   if ((flags & requiredFlags & ~(checksumPresent | moreToCome)) !== 0) {
     throw new CommandError('IllegalOpMsgFlag', `Message contains illegal flags value: Ob${flags.toString(2)}`)
   }
-  const end = (flags & checksumPresent) === 0 ? message.length : verifiedEnd(message)
+  const end = hasChecksum(message) ? verifiedEnd(message, knownSum) : message.length
   let body: Buffer | undefined
   const sequences: DocumentSequence[] = []
   let at = sectionsStart
@@ -59,6 +83,9 @@ export function parseOpMsg(message: Buffer): CommandMessage {
       if (body !== undefined) throw new CommandError(40430, 'Multiple body sections in message')
       body = section
     } else if (kind === 1) {
+      if (sequences.length === mongoSequencesMax) {
+        throw new CommandError('BadValue', `OP_MSG may have at most ${mongoSequencesMax} document sequences`)
+      }
       sequences.push(parseSequence(section, sequences))
     } else {
       throw new CommandError(40432, `Unknown section kind ${kind}`)
@@ -71,9 +98,9 @@ export function parseOpMsg(message: Buffer): CommandMessage {
   }
 }
 
-function verifiedEnd(message: Buffer): number {
+function verifiedEnd(message: Buffer, knownSum?: number): number {
   const end = message.length - checksumBytes
-  if (end < sectionsStart || crc32c(message.subarray(0, end)) !== message.readUInt32LE(end)) {
+  if (end < sectionsStart || (knownSum ?? crc32c(message.subarray(0, end))) !== message.readUInt32LE(end)) {
     throw new CommandError('ChecksumMismatch', 'OP_MSG checksum does not match contents')
   }
   return end

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { RequestError } from '../../base/error.ts'
+import { ShortWork } from '../../base/short-work.ts'
 import { parseExtendedDocument } from '../../document/bson/parse-extended-json.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, int32, type Value } from '../../document/bson/value.ts'
@@ -77,8 +78,11 @@ function withTtl(document: Uint8Array, ttl: number): Uint8Array {
 function checkRules(service: MongoService, collection: Collection, document: Uint8Array): void {
   const { validation, compoundIndexes } = collection
   const constantsNow = () => constantsOf({ service }, collection.collation)
+  const work = new ShortWork()
   const report = validation?.reportOn(document, undefined, (judged, validator) =>
-    validator.matches(judged, constantsNow) ? undefined : validator.report(judged, constantsNow),
+    work.do('The validator of the collection', () =>
+      validator.matches(judged, constantsNow) ? undefined : validator.report(judged, constantsNow),
+    ),
   )
   if (report !== undefined && validation?.isOnlyWarning === false) throw invalidDocument(report)
   // An index key cannot contain two arrays.

@@ -6,17 +6,19 @@
  */
 
 import { machine } from '../../base/clock.ts'
-import { MayflyError } from '../../base/error.ts'
+import { stepsInHeavyTurns } from '../../base/heavy-turns.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
+import { nextSlice } from '../../base/slices.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
-import { MongoError } from '../../mql/errors/mongo-error.ts'
+import {
+  bsonCommandDepthMax,
+  bsonStepsBytesMin,
+  validateDocument,
+  validateInSteps,
+} from '../../document/bson/validate.ts'
 import { CommandError } from '../answers/command-error.ts'
-import { asMongoError, isInterruption } from '../answers/error-map.ts'
-import type { Fields, FieldValue } from '../answers/fields.ts'
-import { sequenceDocuments } from '../requests/arguments.ts'
+import { DocumentList } from '../requests/document-list.ts'
 import type { CommandCall } from '../service/command.ts'
-import { TooLongHere } from '../service/elsewhere.ts'
 import { AlreadyDone, RetryRecord, readRecord } from '../session/retry-record.ts'
 
 export const mongoWriteBatchMax = 100_000
@@ -24,34 +26,13 @@ export const mongoWriteBatchMax = 100_000
 /** How often a write is retried when other clients keep changing the document. */
 export const mongoRacesMax = 20
 
-export interface StatementError {
-  readonly index: number
-  readonly error: unknown
-}
-
-/** Whether the error belongs to one statement and not to the whole command. */
-export function isStatementError(error: unknown): error is MayflyError {
-  if (error instanceof MongoError && isInterruption(error.code)) return false
-  if (error instanceof AlreadyDone || error instanceof TooLongHere) return false
-  return error instanceof MayflyError && error.kind !== 'internal'
-}
-
 /** The statements of a command: a document sequence, or an array in the body. */
-export function statementDocuments({ args, sequences, command }: CommandCall, name: string): Uint8Array[] {
+export function statementDocuments({ args, sequences, command }: CommandCall, name: string): DocumentList {
   const sequence = sequences.find(candidate => candidate.name === name)
+  const refusal = () =>
+    new CommandError('TypeMismatch', `BSON field '${command.name}.${name}' holds something that is no object`)
   const documents =
-    sequence === undefined
-      ? args.requiredArray(name).elements.map(element => {
-          if (element.type !== bsonType.document) {
-            throw new CommandError(
-              'TypeMismatch',
-              `BSON field '${command.name}.${name}' holds something that is no object`,
-            )
-          }
-          const { bytes, start, end } = element.raw!
-          return bytes.subarray(start, end)
-        })
-      : sequenceDocuments(sequence)
+    sequence === undefined ? DocumentList.ofArray(args.requiredArray(name), refusal) : DocumentList.ofSequence(sequence)
   if (documents.length === 0 || documents.length > mongoWriteBatchMax) {
     throw new CommandError(
       'InvalidLength',
@@ -66,15 +47,18 @@ export function statementDocuments({ args, sequences, command }: CommandCall, na
  * and nothing is written.
  */
 export async function checkStatements(
-  statements: readonly Uint8Array[],
+  { client }: CommandCall,
+  statements: DocumentList,
   check: (statement: Uint8Array) => void,
 ): Promise<void> {
   let sliceStartMs = machine.monotonicMs()
   for (const [index, statement] of statements.entries()) {
-    validateDocument(statement, { end: statement.length, depthMax: bsonCommandDepthMax })
+    const options = { end: statement.length, depthMax: bsonCommandDepthMax }
+    if (statement.length < bsonStepsBytesMin) validateDocument(statement, options)
+    else await stepsInHeavyTurns(validateInSteps(statement, options), client.share)
     check(statement)
     if (index % 100 !== 99 || machine.monotonicMs() - sliceStartMs <= querySliceMsMax) continue
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    await nextSlice()
     sliceStartMs = machine.monotonicMs()
   }
 }
@@ -137,27 +121,4 @@ export function inTurn<T>(call: CommandCall, work: () => Promise<T>): Promise<T>
       }
     }
   })
-}
-
-/** `writeErrors`, or nothing. In a transaction an error ends the command and the transaction. */
-export function writeErrors(call: CommandCall, errors: readonly StatementError[]): Fields {
-  const [first] = errors
-  if (first === undefined) return {}
-  if (call.isInTransaction) {
-    call.session?.transaction?.abort()
-    throw first.error
-  }
-  return { writeErrors: errors.map(shownError) }
-}
-
-function shownError({ index, error }: StatementError): FieldValue {
-  // An unexpected error fails the whole command.
-  if (!isStatementError(error)) throw error
-  const shown = asMongoError(error)
-  return {
-    index,
-    code: shown.code,
-    errmsg: shown.message,
-    ...(shown instanceof CommandError ? shown.fields : {}),
-  }
 }

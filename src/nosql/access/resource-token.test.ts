@@ -13,8 +13,8 @@ const read = { path, method: 'GET', isRead: true, partitionKey: undefined }
 
 test('a token contains its grant, and only the account key can issue it', () => {
   const token = issueToken(keys, grant)
-  assert.deepEqual(readToken(keys, token), grant)
-  assert.deepEqual(readToken(keys, encodeURIComponent(token)), grant)
+  assert.deepEqual(readToken(keys, token)?.grant, grant)
+  assert.deepEqual(readToken(keys, encodeURIComponent(token))?.grant, grant)
   assert.throws(() => readToken(new AccountKeys([key('another')]), token), { kind: 'unauthenticated' })
   assert.equal(readToken(keys, 'type=master&ver=1.0&sig=x'), undefined)
 })
@@ -23,7 +23,7 @@ test('a token is valid as long as the key that signed it', () => {
   const rotated = new AccountKeys([key('old')])
   const token = issueToken(rotated, grant)
   rotated.replace([key('new'), key('old')])
-  assert.deepEqual(readToken(rotated, token), grant)
+  assert.deepEqual(readToken(rotated, token)?.grant, grant)
   rotated.replace([key('new'), { ...key('old'), isReadOnly: true }])
   assert.throws(() => readToken(rotated, token), { kind: 'unauthenticated' })
   rotated.replace([key('new')])

@@ -8,7 +8,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { AccountKeys } from '../../base/account-keys.ts'
+import { type AccountKeys, wellKnownKey } from '../../base/account-keys.ts'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { canonicalPartitionKey, parsePartitionKeyHeader } from '../../document/partition-key.ts'
@@ -42,22 +42,30 @@ export function issueToken(keys: AccountKeys, grant: Grant): string {
   return `${prefix}${sign(keys.primary, payload).toString('base64')};${payload};`
 }
 
+/** A grant that was signed with one of the account's keys. */
+export interface SignedGrant {
+  readonly grant: Grant
+  /** With the key that everybody knows. */
+  readonly isWellKnown: boolean
+}
+
 /** Undefined if it is not a resource token. A token goes on as long as the key that signed it is valid. */
-export function readToken(keys: AccountKeys, authorization: string): Grant | undefined {
+export function readToken(keys: AccountKeys, authorization: string): SignedGrant | undefined {
   // Every request passes here, and nearly all have other tokens.
   if (!/^type(=|%3d)resource/i.test(authorization)) return undefined
   const token = decode(authorization)
   if (!token.startsWith(prefix)) return undefined
   const [signature = '', payload = ''] = token.slice(prefix.length).split(';')
   const given = Buffer.from(signature, 'base64')
-  const isSigned = keys.all.some(({ text, isReadOnly }) => {
+  const signer = keys.all.find(({ text, isReadOnly }) => {
     const expected = sign(text, payload)
     return !isReadOnly && given.length === expected.length && timingSafeEqual(given, expected)
   })
-  if (!isSigned) {
+  if (signer === undefined) {
     throw new RequestError('unauthenticated', 'The input authorization token is not valid.')
   }
-  return JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) as Grant
+  const grant = JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) as Grant
+  return { grant, isWellKnown: signer.text === wellKnownKey }
 }
 
 function decode(text: string): string {

@@ -17,6 +17,7 @@
 import { machine, toEpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
+import { nextSlice } from '../../base/slices.ts'
 import { textOf } from '../../document/body.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ScannedItem } from '../../store/item.ts'
@@ -136,7 +137,7 @@ async function latestVersions({ request, view, range }: Feed, { position, since 
       const next = isPast || since === 0 ? { position: after } : { position: after, since }
       return { documents: items.map(print), next, version: read.version, chargeRu }
     }
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    await nextSlice()
   }
 }
 

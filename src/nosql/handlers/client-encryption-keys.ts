@@ -11,7 +11,7 @@ import { databaseRid, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { openEncryptionKeys } from '../scripts/encryption-key-store.ts'
 import type { StoredResource, SystemResources } from '../scripts/system-resources.ts'
-import { queryDefinitions } from './query.ts'
+import { queryDefinitions } from './lazy-queries.ts'
 
 interface Opened {
   readonly keys: SystemResources

@@ -1,28 +1,17 @@
-/** /colls: containers, their definition and their default time to live. */
+/** /colls: containers as they are. What defines them is in container-definitions.ts. */
 
 import { RequestError } from '../../base/error.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
-import { checkEncryptionKeys } from '../definitions/client-encryption-policy.ts'
-import {
-  type ContainerDefinition,
-  logSeconds,
-  parseContainerDefinition,
-  replaceContainerDefinition,
-} from '../definitions/container-definition.ts'
-import { uniqueIndexes } from '../definitions/indexed-paths.ts'
-import { toPartitionKeyDefinition } from '../definitions/partition-key-policy.ts'
+import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { viewOf } from '../http/container-view.ts'
 import { definitionFeed } from '../http/feed.ts'
 import { requireContainer, requireOwner } from '../http/named-resource.ts'
 import { outcomeError } from '../http/outcome-error.ts'
-import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
+import { hasFlag, headerOf, type NosqlRequest } from '../http/request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
-import { openEncryptionKeys } from '../scripts/encryption-key-store.ts'
 import { deleteScripts } from '../scripts/script-store.ts'
-import { requestedThroughput } from './databases.ts'
-import { queryDefinitions } from './query.ts'
 
 export function containerResource(container: ContainerRecord): object {
   const view = viewOf(container)
@@ -40,7 +29,7 @@ export function containerResource(container: ContainerRecord): object {
   }
 }
 
-async function containersOf(request: NosqlRequest) {
+export async function containersOf(request: NosqlRequest) {
   const { engine } = request.service
   const database = await requireOwner(request)
   const all = (await engine.catalog.containers(database)).filter(({ encoding }) => encoding === 'json')
@@ -53,62 +42,8 @@ export async function listContainers(request: NosqlRequest): Promise<NosqlRespon
   return definitionFeed(request, 'DocumentCollections', databaseRid(database), resources)
 }
 
-export async function postContainer(request: NosqlRequest): Promise<NosqlResponse> {
-  if (isQuery(request)) {
-    const { database, resources } = await containersOf(request)
-    return definitionFeed(
-      request,
-      'DocumentCollections',
-      databaseRid(database),
-      await queryDefinitions(request, resources),
-    )
-  }
-  const { engine } = request.service
-  const database = await requireOwner(request)
-  const definition = parseContainerDefinition(jsonBody(request), definitionContext(request))
-  if (definition.clientEncryptionPolicy !== undefined) {
-    const keys = await openEncryptionKeys(engine, database)
-    await checkEncryptionKeys(definition.clientEncryptionPolicy, async id => (await keys.find(id)) !== undefined)
-  }
-  const container = await engine.catalog.createContainer(database, {
-    id: definition.id,
-    definition,
-    partitionKey: toPartitionKeyDefinition(definition.partitionKey),
-    throughput: requestedThroughput(request) ?? null,
-    defaultTtl: definition.defaultTtl ?? null,
-    logSeconds: logSeconds(definition),
-    declaredIndexes: uniqueIndexes(definition),
-  })
-  if (container === undefined) throw outcomeError('nameTaken')
-  await engine.indexes.declare(container)
-  return answer(request, 201, container, catalogWriteRu)
-}
-
 export async function readContainer(request: NosqlRequest): Promise<NosqlResponse> {
-  return answer(request, 200, await requireContainer(request), catalogReadRu)
-}
-
-export async function replaceContainer(request: NosqlRequest): Promise<NosqlResponse> {
-  const input = jsonBody(request)
-  const container = await requireContainer(request)
-  const changed = await request.service.engine.catalog.changeContainer(container, current => {
-    checkIfMatch(request, current)
-    const definition = replaceContainerDefinition(
-      current.definition as ContainerDefinition,
-      input,
-      definitionContext(request),
-    )
-    // A log that a reader began, without a policy, goes on.
-    const hasPolicy = [current.definition as ContainerDefinition, definition].some(each => each.changeFeedPolicy)
-    return {
-      definition,
-      defaultTtl: definition.defaultTtl ?? null,
-      logSeconds: hasPolicy ? logSeconds(definition) : current.logSeconds,
-    }
-  })
-  if (changed === undefined) throw outcomeError('missing')
-  await request.service.engine.indexes.declare(changed)
-  return answer(request, 200, changed, catalogWriteRu)
+  return answerContainer(request, 200, await requireContainer(request), catalogReadRu)
 }
 
 export async function deleteContainer(request: NosqlRequest): Promise<NosqlResponse> {
@@ -120,7 +55,7 @@ export async function deleteContainer(request: NosqlRequest): Promise<NosqlRespo
   return { status: 204, chargeRu: catalogWriteRu }
 }
 
-function checkIfMatch(request: NosqlRequest, container: ContainerRecord): void {
+export function checkIfMatch(request: NosqlRequest, container: ContainerRecord): void {
   const etag = headerOf(request, 'if-match')
   if (etag === undefined) return
   const version = versionOfEtag(etag, container.rid)
@@ -129,11 +64,7 @@ function checkIfMatch(request: NosqlRequest, container: ContainerRecord): void {
   }
 }
 
-function definitionContext(request: NosqlRequest): { apiVersion: string } {
-  return { apiVersion: headerOf(request, 'x-ms-version') ?? '2018-12-31' }
-}
-
-async function answer(
+export async function answerContainer(
   request: NosqlRequest,
   status: number,
   container: ContainerRecord,

@@ -15,7 +15,7 @@ import { header, type NosqlResponse } from '../http/response.ts'
 import { deleteEncryptionKeys } from '../scripts/encryption-key-store.ts'
 import { deleteScripts } from '../scripts/script-store.ts'
 import { deleteUsers } from '../scripts/user-store.ts'
-import { queryDefinitions } from './query.ts'
+import { queryDefinitions } from './lazy-queries.ts'
 
 export function databaseResource(database: DatabaseRecord): object {
   const rid = databaseRid(database)

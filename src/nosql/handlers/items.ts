@@ -1,12 +1,15 @@
-/** /docs: creates, reads, replaces, upserts, patches and deletes single items. */
+/**
+ * /docs: creates, reads, replaces, upserts and deletes single items. Other requests for items, which are
+ * rarer, are loaded when they come.
+ */
 
-import { RequestError } from '../../base/error.ts'
-import { itemBytesMax } from '../../base/limits.ts'
+import { lazily } from '../../base/lazily.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
+import type { TransactAnswer } from '../../store/writing.ts'
 import {
   type ContainerView,
   checkPartitionKey,
@@ -16,17 +19,22 @@ import {
 } from '../http/container-view.ts'
 import { checkMayRename, requireContainer } from '../http/named-resource.ts'
 import { checkWritten, outcomeError, refusalError } from '../http/outcome-error.ts'
-import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { hasFlag, hasTriggers, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { itemDraft } from '../items/item-body.ts'
 import { parseItem } from '../items/item-bytes.ts'
-import { type ItemOperation, patchOperation, renameOperation, stepsOf } from '../items/item-operation.ts'
-import { parsePatch } from '../items/patch.ts'
-import { decodeJson } from '../json/parse-json.ts'
-import { postBatch } from './batch.ts'
-import { planQuery, queryItems } from './query.ts'
-import { hasTriggers, writeWithTriggers } from './triggered-write.ts'
+import { type ItemOperation, renameOperation, stepsOf } from '../items/item-operation.ts'
+import { planQuery, queryItems } from './lazy-queries.ts'
+
+const postBatch = lazily(
+  () => import('./batch.ts'),
+  batch => batch.postBatch,
+)
+const writeWithTriggers = lazily(
+  () => import('./triggered-write.ts'),
+  writes => writes.writeWithTriggers,
+)
 
 export function readItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(requireContainer(request), container => {
@@ -91,27 +99,17 @@ async function writeItem(
   }
 }
 
-export function patchItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  return andThen(requireContainer(request), async container => {
-    const { strict } = request.service
-    if (request.body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
-    const view = viewOf(container)
-    const patch = parsePatch(decodeJson(request.body))
-    const key = itemKey(container, requirePartitionKey(view, headerOf(request, partitionKeyHeader)), request.path[5]!)
-    const ifVersion = expectedVersion(request, container)
-    return operate(request, view, patchOperation(view, key, patch, { ifVersion, bytes: request.body.length, strict }))
-  })
-}
-
-/** Changes an item in a transaction of its own. */
-async function operate(request: NosqlRequest, view: ContainerView, operation: ItemOperation): Promise<NosqlResponse> {
+/** Changes an item in a transaction of its own, unless that was done already. */
+export async function operate(
+  request: NosqlRequest,
+  view: ContainerView,
+  operation: ItemOperation,
+  done?: Promise<TransactAnswer>,
+): Promise<NosqlResponse> {
   const { record } = view
   const { chargeRu, key } = operation
-  const { steps, version, refusal } = await request.service.engine.transact(
-    record,
-    stepsOf(record, operation),
-    chargeRu,
-  )
+  const { engine } = request.service
+  const { steps, version, refusal } = await (done ?? engine.transact(record, stepsOf(record, operation), chargeRu))
   if (refusal !== undefined) {
     const error = refusalError(refusal, steps.at(-1))
     error.chargeRu = chargeRu
@@ -138,7 +136,7 @@ function wantsNothing(request: NosqlRequest): boolean {
   return headerOf(request, 'prefer') === 'return=minimal'
 }
 
-function expectedVersion(request: NosqlRequest, container: ContainerRecord): number | undefined {
+export function expectedVersion(request: NosqlRequest, container: ContainerRecord): number | undefined {
   const etag = headerOf(request, 'if-match')
   return etag === undefined ? undefined : versionOfEtag(etag, container.rid)
 }

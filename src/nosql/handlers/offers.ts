@@ -12,7 +12,7 @@ import { outcomeError } from '../http/outcome-error.ts'
 import { jsonBody, type NosqlRequest } from '../http/request.ts'
 import { databaseRid, etagOf, offerRid } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
-import { queryDefinitions } from './query.ts'
+import { queryDefinitions } from './lazy-queries.ts'
 
 type Owner = (DatabaseRecord | ContainerRecord) & { readonly throughput: Throughput }
 

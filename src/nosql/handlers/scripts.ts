@@ -12,7 +12,7 @@ import { versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { openScripts } from '../scripts/script-store.ts'
 import type { StoredResource, SystemResources } from '../scripts/system-resources.ts'
-import { queryDefinitions } from './query.ts'
+import { queryDefinitions } from './lazy-queries.ts'
 
 interface Opened {
   readonly view: ContainerView

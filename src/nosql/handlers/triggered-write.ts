@@ -9,7 +9,7 @@ import { malformed } from '../definitions/definition-input.ts'
 import type { Script } from '../definitions/script-definition.ts'
 import { type ContainerView, requirePartitionKey, sessionHeader, viewOf } from '../http/container-view.ts'
 import { checkMayRename } from '../http/named-resource.ts'
-import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader, triggerHeaders } from '../http/request.ts'
 import { etagOf } from '../http/resource-id.ts'
 import { header, logHeader, type NosqlResponse } from '../http/response.ts'
 import { readItemText } from '../items/item-body.ts'
@@ -20,16 +20,7 @@ import type { ScriptTransaction, SeenItem } from '../scripts/script-transaction.
 
 export type WriteKind = 'create' | 'upsert' | 'replace' | 'delete'
 
-const headerNames = {
-  pre: 'x-ms-documentdb-pre-trigger-include',
-  post: 'x-ms-documentdb-post-trigger-include',
-} as const
-
-type TriggerType = keyof typeof headerNames
-
-export function hasTriggers(request: NosqlRequest): boolean {
-  return headerOf(request, headerNames.pre) !== undefined || headerOf(request, headerNames.post) !== undefined
-}
+type TriggerType = keyof typeof triggerHeaders
 
 interface Triggers {
   readonly pre: readonly Script[]
@@ -75,7 +66,7 @@ async function find(
   type: TriggerType,
   kind: WriteKind,
 ): Promise<readonly Script[]> {
-  const names = headerOf(request, headerNames[type])?.split(',') ?? []
+  const names = headerOf(request, triggerHeaders[type])?.split(',') ?? []
   const found: Script[] = []
   for (const name of names.map(each => each.trim()).filter(each => each !== '')) {
     const trigger = await findScript(request.service.engine, view, 'triggers', name)

@@ -16,7 +16,7 @@ import { databaseRid, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import type { StoredResource, SystemResources } from '../scripts/system-resources.ts'
 import { openPermissions, openUsers, type User } from '../scripts/user-store.ts'
-import { queryDefinitions } from './query.ts'
+import { queryDefinitions } from './lazy-queries.ts'
 
 /** Lifetime of a resource token in seconds: the service's limits, and its default of an hour. */
 const tokenSecondsMin = 10

@@ -78,6 +78,20 @@ export function isQuery(request: Pick<NosqlRequest, 'headers'>): boolean {
   return hasFlag(request, 'x-ms-documentdb-isquery') || request.headers['content-type'] === 'application/query+json'
 }
 
+/** Whether a request for items asks for the change feed. */
+export function isChangeFeed(request: NosqlRequest): boolean {
+  return headerOf(request, 'a-im') !== undefined
+}
+
+export const triggerHeaders = {
+  pre: 'x-ms-documentdb-pre-trigger-include',
+  post: 'x-ms-documentdb-post-trigger-include',
+} as const
+
+export function hasTriggers(request: Pick<NosqlRequest, 'headers'>): boolean {
+  return headerOf(request, triggerHeaders.pre) !== undefined || headerOf(request, triggerHeaders.post) !== undefined
+}
+
 /** Parses the body of a request that is not an item. */
 export function jsonBody(request: NosqlRequest, bytesMax = definitionBytesMax): unknown {
   if (request.body.length > bytesMax) throw new RequestError('too_large', 'Request size is too large')

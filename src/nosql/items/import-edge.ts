@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax, MiB } from '../../base/limits.ts'
+import { JsonReader } from '../../document/json-reader.ts'
 import { extractPartitionKey, undefinedComponent } from '../../document/partition-key.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ImportEdge, ImportItem } from '../../engine/import-writer.ts'
@@ -40,14 +41,14 @@ function readRow(
 ): ImportItem {
   const { text, properties } = parsed(row, names)
   const note = readNote(properties[exportProperty])
-  const hasUnstored = note !== undefined || [...systemProperties].some(name => Object.hasOwn(properties, name))
+  const hasUnstored = note !== undefined || hasSystemProperty(properties)
   const stored = hasUnstored ? withoutMembers(text, unstored) : text
   const bytes = hasUnstored ? Buffer.byteLength(stored) : row.length
   if (bytes > itemBytesMax) {
     refuse(`The item has ${(bytes / MiB).toFixed(2)} MB; the limit is ${itemBytesMax / MiB} MB.`, 'too_large')
   }
   const { _ts: ts } = properties
-  for (const name of unstored) delete properties[name]
+  if (hasUnstored) for (const name of unstored) delete properties[name]
   const { id, ttl } = readItemText(stored, properties, bytes, { strict })
   const components = extractPartitionKey(properties, view.keyPaths)
   const missing = components.indexOf(undefinedComponent)
@@ -72,6 +73,11 @@ function readRow(
   }
 }
 
+function hasSystemProperty(properties: object): boolean {
+  for (const name of systemProperties) if (name in properties) return true
+  return false
+}
+
 function textWithTtl(text: string, ttl: number): string {
   const rest = withoutMembers(text, withTtl)
   return `${rest.slice(0, -1)},"ttl":${ttl}}`
@@ -89,16 +95,28 @@ function parsed(row: Buffer, names: Names): { text: string; properties: Record<s
   }
 }
 
-/** What is wrong with a row that is not a JSON object. */
+/** In a longer text it would take too long to find the place of a mistake. */
+const placedCharsMax = 256 * 1024
+
+/** What is wrong with a row that is not a JSON object. If it is not JSON, it throws where that begins. */
 function whyNotAnObject(row: Buffer): string {
   if (!isUtf8(row)) return 'The row is not UTF-8.'
+  const text = row.toString('utf8')
   try {
-    const value: unknown = JSON.parse(row.toString('utf8'))
+    const value: unknown = JSON.parse(text)
     const kind = Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`
     return `The row is ${kind}, not a JSON object.`
   } catch (error) {
+    if (text.length <= placedCharsMax) findMistake(text)
     return `The row is not valid JSON: ${(error as Error).message}.`
   }
+}
+
+/** Throws a `JsonTextError` with the place, which JSON.parse does not tell in numbers. */
+function findMistake(text: string): void {
+  const reader = new JsonReader(text)
+  reader.skip()
+  reader.end()
 }
 
 function refuse(message: string, kind: 'malformed' | 'too_large' = 'malformed'): never {

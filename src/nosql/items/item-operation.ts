@@ -1,21 +1,17 @@
 /**
- * One operation on one item, as patches, batches and bulk requests ask for it, and its result.
+ * One operation on one item, as patches (patch-operation.ts), batches and bulk requests ask for it, and its
+ * result.
  *
  * An operation decides inside the store's transaction, from the item as it is then.
  */
 
-import { textOf } from '../../document/body.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../../store/item.ts'
 import type { ItemChange, Step, StepAnswer } from '../../store/writing.ts'
 import { deleteRu, readRu, writeRu } from '../../units/cost.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import { outcomeError } from '../http/outcome-error.ts'
-import { ShortWork } from '../http/short-work.ts'
 import { type ItemBody, itemDraft } from './item-body.ts'
-import type { Patch } from './patch.ts'
-import { prepareCondition } from './patch-condition.ts'
-import { patchItemText } from './patch-item.ts'
 
 export interface ItemOperation {
   readonly kind: 'create' | 'upsert' | 'replace' | 'delete' | 'read' | 'patch'
@@ -66,28 +62,6 @@ export function readOperation(key: ItemKey): ItemOperation {
     return undefined
   }
   return { kind: 'read', key, chargeRu: readRu(0), decide }
-}
-
-export function patchOperation(
-  view: ContainerView,
-  key: ItemKey,
-  patch: Patch,
-  {
-    ifVersion,
-    bytes,
-    strict,
-    work = new ShortWork(),
-  }: { ifVersion: number | undefined; bytes: number; strict: boolean; work?: ShortWork },
-): ItemOperation {
-  // Throws on an invalid condition before anything is touched.
-  if (patch.condition !== undefined) prepareCondition(patch.condition)
-  const decide: Step['decide'] = (found, moment) => {
-    if (found === undefined) throw outcomeError('missing')
-    if (ifVersion !== undefined && found.version !== ifVersion) throw outcomeError('changed')
-    const { text, ttl } = patchItemText(view, key, textOf(found.body), patch, { strict, moment, work })
-    return { kind: 'replace', draft: itemDraft(view, { text }), ttl }
-  }
-  return { kind: 'patch', key, chargeRu: writeRu(bytes), decide }
 }
 
 /** The last step is that of the operation itself. */

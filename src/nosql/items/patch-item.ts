@@ -1,30 +1,22 @@
-/** Applies a patch to an item. The result is checked like any other item. */
+/** Applies a patch to an item that meets its condition. The result is checked like any other item. */
 
-import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
 import { canonicalPartitionKey, extractPartitionKey } from '../../document/partition-key.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { parseItemTtl } from '../../ttl/lifespan.ts'
 import { type ContainerView, partitionKeyMismatch } from '../http/container-view.ts'
-import { outcomeError } from '../http/outcome-error.ts'
-import type { ShortWork } from '../http/short-work.ts'
 import { JsonTree } from '../json/json-tree.ts'
 import { type ItemBody, systemProperties } from './item-body.ts'
 import { applyPatch, type Patch } from './patch.ts'
-import { meetsCondition, prepareCondition } from './patch-condition.ts'
 
 export function patchItemText(
   view: ContainerView,
   key: ItemKey,
   text: string,
   patch: Patch,
-  { strict, moment, work }: { strict: boolean; moment: EpochSeconds; work: ShortWork },
+  { strict }: { strict: boolean },
 ): Pick<ItemBody, 'text' | 'ttl'> {
-  if (patch.condition !== undefined) {
-    const condition = prepareCondition(patch.condition)
-    if (!meetsCondition(condition, JSON.parse(text), { moment, work })) throw outcomeError('changed')
-  }
   const item = new JsonTree(text)
   for (const name of systemProperties) item.delete(name)
   applyPatch(item, patch.operations)

@@ -184,6 +184,22 @@ test('texts that JSON.parse accepts are accepted, with the same values', () => {
   fc.assert(fc.property(written, check), { numRuns: 2000 })
 })
 
+test('in a long string every byte counts, wherever it lies in a word', () => {
+  const long = 200
+  const marks = ['"', '\\', '\\n', '\\u0041', '\u001f', '\n', ' ', '~', '\u007f', '\u0080', 'é', '€', '\u{1f600}']
+  for (const [mark, before] of marks.flatMap(mark => Array.from({ length: long }, (_, at) => [mark, at] as const))) {
+    const text = `[{"body":"${'x'.repeat(before)}${mark}${'x'.repeat(long - before)}"}]`
+    for (let shift = 0; shift < 4; shift++) {
+      const bytes = Buffer.from(new Uint8Array(Buffer.byteLength(text) + shift).buffer, shift)
+      bytes.write(text)
+      const isValid = expected(text) !== 'not JSON'
+      if (!isValid) assert.throws(() => scanObjects(bytes, asked), JSON.stringify([mark, before]))
+      else
+        assert.deepEqual(new FoundTexts(bytes).objectOf(scanObjects(bytes, asked)![0]!).body, JSON.parse(text)[0].body)
+    }
+  }
+})
+
 test('texts that JSON.parse refuses are refused', () => {
   const damaged = fc
     .tuple(written, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 3 }), piece), { minLength: 1, maxLength: 3 }))

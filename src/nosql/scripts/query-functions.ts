@@ -2,9 +2,11 @@
  * User-defined functions in queries: loads the functions that a query calls, and provides them for one page.
  */
 
-import { CapacityError, RequestError } from '../../base/error.ts'
+import { RequestError } from '../../base/error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { lookAtWork } from '../../base/work.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { indexesKeepChanging } from '../../engine/query.ts'
 import type { StatementFunctions } from '../../query/statement.ts'
 import type { PreparedQuery } from '../../sql/prepare.ts'
 import { isExpression, visit } from '../../sql/syntax/walk.ts'
@@ -56,10 +58,10 @@ async function load(engine: Engine, view: ContainerView, needed: ReadonlySet<str
 
 /** For a program that must not run in the thread of the requests, which would wait for the functions. */
 export const callsElsewhere: CallUserDefined = () => {
-  throw new CapacityError('unavailable', 'The indexes of the container keep changing. Please try again.', 0)
+  throw indexesKeepChanging()
 }
 
-/** Runs a query of a script with the functions it calls. They are called from this thread. */
+/** Runs a query with the functions it calls. They are called from this thread, under the work's watch. */
 export async function withFunctions<T>(
   service: Service,
   view: ContainerView,
@@ -69,5 +71,10 @@ export async function withFunctions<T>(
   const found = await findFunctions(service, view, prepared)
   if (found === undefined) return run(undefined)
   using session = await service.functions.open(found)
-  return await run((name, values) => session.call(name, values as never) as SqlValue)
+  return await run((name, values) => {
+    const value = session.call(name, values as never) as SqlValue
+    // A call counts no steps, and may take milliseconds.
+    lookAtWork()
+    return value
+  })
 }

@@ -2,18 +2,19 @@
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
+import { ShortWork } from '../../base/short-work.ts'
 import type { DocumentReference, HostAnswer, HostCall, HostSuccess, ScriptHost } from '../../scripts/host.ts'
 import { pageRu } from '../../units/cost.ts'
 import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { publicError } from '../http/error-map.ts'
 import { outcomeError } from '../http/outcome-error.ts'
 import type { Service } from '../http/request.ts'
-import { ShortWork } from '../http/short-work.ts'
 import { readItemText } from '../items/item-body.ts'
 import { parsePatch } from '../items/patch.ts'
+import { shortJudge } from '../items/patch-condition.ts'
 import { patchItemText } from '../items/patch-item.ts'
 import { parseJson } from '../json/parse-json.ts'
-import { withFunctions } from './query-functions.ts'
+import { findFunctions } from './query-functions.ts'
 import { prepareScriptQuery, queryInScript } from './script-query.ts'
 import type { ScriptTransaction, SeenItem } from './script-transaction.ts'
 
@@ -58,9 +59,8 @@ async function perform(
     case 'query': {
       const { computedProperties = [] } = transaction.view.record.definition as ContainerDefinition
       const query = prepareScriptQuery(call.spec, computedProperties)
-      const { rows, continuation } = await withFunctions(service, transaction.view, query.prepared, callUserDefined =>
-        queryInScript(service.engine, transaction, query, { ...call, callUserDefined, signal }),
-      )
+      const functions = await findFunctions(service, transaction.view, query.prepared)
+      const { rows, continuation } = await queryInScript(service, transaction, query, { ...call, functions, signal })
       for (const row of rows) noteRow(transaction, row)
       return { body: `[${rows.join(',')}]`, options: continuation === undefined ? {} : { continuation } }
     }
@@ -80,9 +80,11 @@ async function perform(
       const id = await idOf(transaction, call.document, signal)
       const patch = parsePatch(call.operations)
       const { view, at } = transaction
-      const work = new ShortWork()
-      const change = (text: string) =>
-        patchItemText(view, transaction.keyOf(id), text, patch, { strict, moment: at.moment, work })
+      const judge = patch.condition === undefined ? undefined : shortJudge(patch.condition, new ShortWork())
+      const change = (text: string) => {
+        if (judge?.(text, { moment: at.moment }) === false) throw outcomeError('changed')
+        return patchItemText(view, transaction.keyOf(id), text, patch, { strict })
+      }
       const item = await transaction.rewrite(id, call.etag, call.operations.length, change)
       return { body: item.text, options: { statusCode: 200 } }
     }

@@ -1,6 +1,7 @@
 /** Runs scripts over one partition key until their writes are committed, or they fail. */
 
 import { CapacityError } from '../../base/error.ts'
+import { leaseHere } from '../../base/memory-account.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
 import type { ScriptRun, ScriptRuns } from '../../scripts/script-runner.ts'
 import type { StoredItem } from '../../store/item.ts'
@@ -29,7 +30,8 @@ export async function inTransaction<T>(
   for (let attempt = 1; attempt <= scriptAttemptsMax; attempt++) {
     const committed = await scripts.inTurn({ path, gone: caller.gone }, async runs => {
       using at = await engine.view(view.record)
-      const transaction = new ScriptTransaction(engine, view, components, at)
+      using lease = leaseHere('work')
+      const transaction = new ScriptTransaction(engine, view, components, { at, lease })
       const result = await work(transaction, runs)
       runs.finish()
       try {

@@ -11,9 +11,10 @@
  */
 
 import { randomInt } from 'node:crypto'
-import { machine } from '../../base/clock.ts'
-import { RequestError } from '../../base/error.ts'
+import { InvariantError, RequestError } from '../../base/error.ts'
 import { itemBytesMax, MiB, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
+import type { MemoryLease } from '../../base/memory-account.ts'
+import { nextSlice } from '../../base/slices.ts'
 import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
@@ -21,7 +22,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ItemKey, StoredItem } from '../../store/item.ts'
 import type { Viewpoint } from '../../store/policy.ts'
-import type { ScanRange } from '../../store/reading.ts'
+import type { ContainerReader, PageSize, ScanAnswer, ScanRange } from '../../store/reading.ts'
 import type { ItemChange, Step } from '../../store/writing.ts'
 import { deleteRu, readRu, writeRu } from '../../units/cost.ts'
 import { type ContainerView, checkPartitionKey } from '../http/container-view.ts'
@@ -32,12 +33,17 @@ import { type ItemBody, itemDraft } from '../items/item-body.ts'
 /** Most characters of items that one run of a script may write: twice as many as may wait in calls. */
 const scriptWritesCharsMax = 32 * MiB
 
+/** What a name takes that a script may use, besides its text. */
+const knownIdBytes = 100
+
 /** An item as the script sees it. */
 export interface SeenItem {
   readonly id: string
   readonly text: string
   /** In quotes. */
   readonly etag: string
+  /** What queries need to know of it besides. */
+  readonly stamps: Omit<StoredItem, 'body'>
 }
 
 interface Written {
@@ -70,14 +76,22 @@ export class ScriptTransaction {
   readonly #tracked = new Map<string, TrackedItem>()
   readonly #ids = new Map<string, string>()
   readonly range: ScanRange
+  readonly #lease: MemoryLease | undefined
   #chars = 0
   #chargeRu = 0
 
-  constructor(engine: Engine, view: ContainerView, components: readonly PartitionKeyComponent[], at: Viewpoint) {
+  /** What it holds is counted on the lease. */
+  constructor(
+    engine: Engine,
+    view: ContainerView,
+    components: readonly PartitionKeyComponent[],
+    { at, lease }: { readonly at: Viewpoint; readonly lease?: MemoryLease | undefined },
+  ) {
     this.#engine = engine
     this.#view = view
     this.#components = components
     this.#at = { moment: at.moment, policy: at.policy }
+    this.#lease = lease
     this.range = {
       ...effectivePartitionKeyPrefixRange(view.record.partitionKey, components),
       pk: canonicalPartitionKey(components),
@@ -188,6 +202,23 @@ export class ScriptTransaction {
     return { items: cut, last: cut.at(-1)!.id }
   }
 
+  /** Reads the items as `page` does, for a query. */
+  get reader(): ContainerReader {
+    const scan = async ({ after }: ScanRange, { itemsMax }: PageSize): Promise<ScanAnswer> => {
+      const { items, last } = await this.page(after?.id ?? '', itemsMax)
+      return {
+        ...this.#at,
+        version: Number.MAX_SAFE_INTEGER,
+        items: items.map(({ id, text, stamps }) => ({ ...stamps, key: this.keyOf(id), body: text })),
+        last: last === undefined ? undefined : this.keyOf(last),
+      }
+    }
+    const never = () => {
+      throw new InvariantError('The items of a script are read by scanning them.')
+    }
+    return { scan, read: never, scanIndex: never, countEntries: never, census: never }
+  }
+
   /** All items in chunks of limited size. Yields to the event loop between them. */
   async *all(after: string, itemsMax: number, signal: AbortSignal): AsyncGenerator<SeenItem[]> {
     let from: string | undefined = after
@@ -196,7 +227,7 @@ export class ScriptTransaction {
       const { items, last } = await this.page(from, itemsMax)
       yield items
       from = last
-      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      await nextSlice()
     }
   }
 
@@ -210,6 +241,7 @@ export class ScriptTransaction {
 
   /** Remembers the id of an item whose `_rid` the script has seen. */
   know(rid: string, id: string): void {
+    if (!this.#ids.has(rid)) this.#lease?.add(knownIdBytes + id.length)
     this.#ids.set(rid, id)
   }
 
@@ -257,6 +289,7 @@ export class ScriptTransaction {
     const known = this.#tracked.get(id)
     if (known !== undefined) return known
     const { item } = await this.#engine.uncharged.read(this.#view.record, this.keyOf(id), this.#at)
+    if (item !== undefined) this.#lease?.add(item.body.length)
     const tracked: TrackedItem = { found: item, now: untouched }
     this.#tracked.set(id, tracked)
     return tracked
@@ -267,10 +300,10 @@ export class ScriptTransaction {
     return found === undefined ? undefined : this.#stored(id, found)
   }
 
-  #stored(id: string, { body, version, sequence }: StoredItem): SeenItem {
+  #stored(id: string, { body, ...stamps }: StoredItem): SeenItem {
     const { record } = this.#view
-    this.know(itemRid(record, sequence), id)
-    return { id, text: textOf(body), etag: `"${etagOf(record.rid, version)}"` }
+    this.know(itemRid(record, stamps.sequence), id)
+    return { id, text: textOf(body), etag: `"${etagOf(record.rid, stamps.version)}"`, stamps }
   }
 
   #put(tracked: TrackedItem, id: string, body: Written['body']): SeenItem {
@@ -278,15 +311,19 @@ export class ScriptTransaction {
     if (this.#chars > scriptWritesCharsMax || Buffer.byteLength(body.text) > itemBytesMax) {
       throw new RequestError('too_large', 'Request size is too large')
     }
+    // Its text, and the same with names and stamps.
+    this.#lease?.add(2 * body.text.length)
     const { record } = this.#view
     // Larger than any number that a store assigns.
     const version = 2 ** 47 + randomInt(2 ** 46)
     const sequence = tracked.found === undefined ? 2 ** 47 + randomInt(2 ** 46) : undefined
-    const rid = itemRid(record, sequence ?? tracked.found!.sequence)
+    const known = sequence ?? tracked.found!.sequence
+    const rid = itemRid(record, known)
     const etag = etagOf(record.rid, version)
     const [before, toSelf, toEtag, toTs, end] = itemDraft(this.#view, body).texts
     const text = `${before}${rid}${toSelf}${rid}${toEtag}${etag}${toTs}${this.#at.moment}${end}`
-    const seen = { id, text, etag: `"${etag}"` }
+    const stamps = { version, sequence: known, ts: this.#at.moment, deadline: null }
+    const seen = { id, text, etag: `"${etag}"`, stamps }
     tracked.now = { body, version, sequence, seen }
     this.know(rid, id)
     return seen

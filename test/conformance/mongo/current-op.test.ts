@@ -35,6 +35,8 @@ async function running(of: MongoClient, comment: string): Promise<Document> {
 
 const unwinds = Array.from({ length: 12 }, () => [{ $set: { copy: [1, 2, 3, 4, 5] } }, { $unwind: '$copy' }]).flat()
 
+const many = Array.from({ length: 50_000 }, (_, n) => n)
+
 interface Case {
   readonly name: string
   readonly op: string
@@ -73,6 +75,35 @@ const cases: readonly Case[] = [
     run: (db, comment) => db.collection('items').updateMany(slowFilter, { $set: { found: true } }, { comment }),
   },
   {
+    name: 'an insert of many documents',
+    op: 'insert',
+    run: (db, comment) => db.command({ insert: 'items', documents: many.map(n => ({ n })), comment }),
+  },
+  {
+    name: 'an insert of many documents whose ids are taken',
+    op: 'insert',
+    run: (db, comment) => {
+      const documents = many.map(() => ({ _id: 0 }))
+      return db.command({ insert: 'items', documents, ordered: false, comment })
+    },
+  },
+  {
+    name: 'an update of many statements',
+    op: 'update',
+    run: (db, comment) => {
+      const updates = many.map(n => ({ q: { _id: n }, u: { $set: { found: true } } }))
+      return db.command({ update: 'items', updates, comment })
+    },
+  },
+  {
+    name: 'a delete of many statements',
+    op: 'remove',
+    run: (db, comment) => {
+      const deletes = many.map(n => ({ q: { _id: n }, limit: 1 }))
+      return db.command({ delete: 'items', deletes, comment })
+    },
+  },
+  {
     name: 'a change stream that waits',
     op: 'getmore',
     run: async (db, comment) => {
@@ -106,7 +137,8 @@ for (const [place, server] of [
       let found = await running(server.client, comment)
       while (found.op !== op) found = await running(server.client, comment)
       assert.equal(found.ns, `${db.databaseName}.items`)
-      assert.equal(found.command.$db, db.databaseName)
+      // Of a long command there is only the beginning.
+      if (found.command.$truncated === undefined) assert.equal(found.command.$db, db.databaseName)
       assert.deepEqual(found.effectiveUsers, [{ user: 'localhost', db: 'admin' }])
       assert.ok(found.lsid.id)
       assert.ok(found.microsecs_running > 0)
@@ -118,6 +150,21 @@ for (const [place, server] of [
     })
   }
 }
+
+test('An unacknowledged insert is done to its end although its client leaves at once', {
+  timeout: 60_000,
+}, async () => {
+  const { databaseName } = inMemory.newDatabase()
+  const leaving = inMemory.connect()
+  const documents = many.map(n => ({ n }))
+  await leaving
+    .db(databaseName)
+    .collection('items')
+    .insertMany(documents, { writeConcern: { w: 0 } })
+  await leaving.close(true)
+  const items = inMemory.client.db(databaseName).collection('items')
+  while ((await items.countDocuments()) < many.length) await setImmediate()
+})
 
 test('$currentOp shows the same, with the name of the application; a long command is cut', async () => {
   const named = inMemory.connect({ appName: 'reports' })

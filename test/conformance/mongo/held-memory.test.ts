@@ -88,6 +88,41 @@ test('a cursor without a session ends with its connection', async () => {
   await assertBack()
 })
 
+for (const ending of ['killCursors', 'a closed connection'] as const) {
+  test(`documents that wait in the streams of cursors are given back by ${ending}`, async () => {
+    const raw = await RawClient.loggedIn(uri)
+    const cursors: unknown[] = []
+    for (let n = 0; n < 20; n++) {
+      const pipeline = [{ $match: { n: { $gte: 0 } } }, { $unwind: '$n' }]
+      const answer = await raw.command({ aggregate: 'carts', pipeline, cursor: { batchSize: 100 }, $db: 'shop' })
+      assert.equal(answer.ok, 1)
+      cursors.push((answer.cursor as Document).id)
+    }
+    assert.ok((await memory()).held.work! > 1_000_000)
+    if (ending === 'killCursors') await raw.command({ killCursors: 'carts', cursors, $db: 'shop' })
+    else raw.socket.destroy()
+    await assertBack()
+    raw.socket.destroy()
+  })
+}
+
+test('what a search in a transaction collects is counted', async () => {
+  const session = client.startSession()
+  try {
+    session.startTransaction()
+    assert.equal((await failure(collection.distinct('text', {}, { session }))).code, 292)
+  } finally {
+    await session.endSession()
+  }
+  const few = client.startSession()
+  await few.withTransaction(async () => {
+    assert.deepEqual(await collection.distinct('n', { n: { $lt: 3 } }, { session: few }), [0, 1, 2])
+    assert.equal((await collection.find({ n: { $lt: 3000 } }, { session: few }).toArray()).length, 3000)
+  })
+  await few.endSession()
+  await assertBack()
+})
+
 test('a transaction that grows beyond its share is refused as too large, and is over', async () => {
   const session = client.startSession()
   session.startTransaction()

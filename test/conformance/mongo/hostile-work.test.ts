@@ -23,6 +23,8 @@ const endless = {
 const never = { $gt: [0, endless] }
 const text = { $reduce: { input: { $range: [0, 20] }, initialValue: 'a', in: { $concat: ['$$value', '$$value'] } } }
 const aggregate = (...pipeline: Document[]) => ({ aggregate: 'items', pipeline, cursor: {} })
+/** The partition is small, so its documents are read although the index fits. */
+const small = { pk: 'p', k: 1, $expr: never }
 const eachOf = (list: Document, work: Document) => ({ $map: { input: list, as: 'outer', in: work } })
 const again = (work: Document) => ({ $sum: eachOf({ $range: [0, { $add: [100_000, '$_id'] }] }, { $size: work }) })
 
@@ -71,6 +73,11 @@ const works: Readonly<Record<string, Document>> = {
   let: { find: 'items', filter: { $expr: { $eq: ['$_id', '$$v'] } }, let: { v: constant(endless) } },
   'a constant': { find: 'items', filter: { $expr: constant(never) } },
   explain: { explain: { find: 'items', filter: { $expr: never } }, verbosity: 'executionStats' },
+  // Where an index fits, and the partition is small.
+  'aggregate, a small partition': { ...aggregate({ $match: small }), aggregate: 'sharded' },
+  'find, a small partition': { find: 'sharded', filter: small },
+  'count, a small partition': { count: 'sharded', query: small },
+  'distinct, a small partition': { distinct: 'sharded', key: '_id', query: small },
   // Writes.
   'an update of many': { update: 'items', updates: [{ q: { $expr: never }, u: { $set: { x: 1 } }, multi: true }] },
   'an upsert': { update: 'items', updates: [{ q: { _id: 77 }, u: [{ $set: { n: endless } }], upsert: true }] },
@@ -97,6 +104,23 @@ const works: Readonly<Record<string, Document>> = {
   'a view': { find: 'view', filter: { n: 0 } },
 }
 
+let filters = 0
+
+/** To compile it takes seconds, each time: what was compiled before does not help. */
+function slowFilter(field: string): Document {
+  filters++
+  const pattern = (n: number) => `(${filters}|x${n}){1,200}y.*(z|${n}){1,200}`
+  return { $or: Array.from({ length: 10_000 }, (_, n) => ({ [field]: { $regex: pattern(n) } })) }
+}
+
+/** Filters of lists that the server makes, by a text that each entry has. They end by themselves. */
+const filtersOfLists: Readonly<Record<string, { field: string; command: (filter: Document) => Document }>> = {
+  listCollections: { field: 'name', command: filter => ({ listCollections: 1, filter }) },
+  listDatabases: { field: 'name', command: filter => ({ listDatabases: 1, filter }) },
+  usersInfo: { field: 'user', command: filter => ({ usersInfo: 1, filter }) },
+  currentOp: { field: 'op', command: filter => ({ currentOp: 1, ...filter }) },
+}
+
 /** The same without a document. */
 function constant(work: Document): Document {
   return JSON.parse(JSON.stringify(work).replaceAll('"$_id"', '1'))
@@ -108,6 +132,10 @@ async function filled(server: MongoFixture): Promise<Db> {
   await db.collection('items').insertOne({ _id: 1 as never, a: list, c: list })
   await db.collection('target').insertOne({ _id: 1 as never })
   await db.createCollection('ruled', { validator: { $expr: { $not: never } } })
+  await admin(server).command({ shardCollection: `${db.databaseName}.sharded`, key: { pk: 1 } })
+  await db.command({ createUser: 'user', pwd: 'password', roles: [] })
+  await db.collection('sharded').createIndex({ k: 1 })
+  await db.collection('sharded').insertOne({ _id: 1 as never, pk: 'p', k: 1 })
   await db.createCollection('view', { viewOn: 'items', pipeline: [{ $project: { n: endless } }] })
   return db
 }
@@ -138,13 +166,14 @@ const servers: Readonly<Record<string, MongoFixture>> = isPostgres
     }
 const worksToRun = Object.entries(works).filter((_, index) => !isPostgres || index % 6 === 0)
 
-for (const [name, server] of Object.entries(servers)) {
+for (const [place, [name, server]] of Object.entries(servers).entries()) {
   describe(name, async () => {
     const db = await filled(server)
     const others = db.collection('others')
     await others.insertOne({ _id: 5 as never })
 
-    for (const [work, command] of worksToRun) {
+    for (const [index, [work, command]] of worksToRun.entries()) {
+      const isTimed = isPostgres || index % 2 === place
       test(`${work}: others are answered meanwhile, and killOp ends it`, async () => {
         const comment = `${name} ${work} killOp`
         const failed = failure(db.command({ ...command, comment }))
@@ -155,20 +184,35 @@ for (const [name, server] of Object.entries(servers)) {
         assert.equal((await failed).code, 11601)
       })
 
-      test(`${work}: maxTimeMS ends it`, async () => {
-        const { code, message } = await failure(db.command({ ...command, maxTimeMS: 60 }))
-        assert.equal(code, 50, message)
-      })
+      if (isTimed) {
+        test(`${work}: maxTimeMS ends it`, async () => {
+          const { code, message } = await failure(db.command({ ...command, maxTimeMS: 60 }))
+          assert.equal(code, 50, message)
+        })
+      }
 
-      test(`${work}: disconnecting ends it`, async () => {
-        const comment = `${name} ${work} disconnect`
-        const leaving = new MongoClient(server.uri, { retryReads: false, retryWrites: false })
-        after(() => leaving.close())
-        const left = failure(leaving.db(db.databaseName).command({ ...command, comment }))
-        await until(() => running(server, comment), 'it began')
-        await leaving.close(true)
-        await left
-        await until(async () => ((await running(server, comment)) === undefined ? true : undefined), 'it ended')
+      if (isPostgres || !isTimed) {
+        test(`${work}: disconnecting ends it`, async () => {
+          const comment = `${name} ${work} disconnect`
+          const leaving = new MongoClient(server.uri, { retryReads: false, retryWrites: false })
+          after(() => leaving.close())
+          const left = failure(leaving.db(db.databaseName).command({ ...command, comment }))
+          await until(() => running(server, comment), 'it began')
+          await leaving.close(true)
+          await left
+          await until(async () => ((await running(server, comment)) === undefined ? true : undefined), 'it ended')
+        })
+      }
+    }
+
+    for (const [list, { field, command }] of Object.entries(filtersOfLists)) {
+      test(`${list}: its filter is ended`, async () => {
+        const onAdmin = list === 'listDatabases' || list === 'currentOp'
+        const place = onAdmin ? admin(server) : db
+        const { code, message } = await failure(place.command(command(slowFilter(field))))
+        assert.equal(code, 50, message)
+        assert.match(message, /^The filter takes more than/)
+        assert.equal((await place.command(command({ $or: [{ [field]: 'a' }] }))).ok, 1)
       })
     }
 

@@ -50,10 +50,13 @@ test('A command run by mayfly exec finds the URI in its environment', async () =
   assert.match(stdout, /^mongodb:\/\/localhost:.*@127\.0\.0\.1:\d+\//)
 })
 
-test('If the port is taken, the error says so and names the flag that helps', async () => {
+test('If the port is taken, the error says so and names the option that helps', async () => {
   await using db = await mayfly()
   const { port } = new URL(db.mongoUri!)
-  await assert.rejects(mayfly({ mongoPort: Number(port) }), /Choose another with --mongo-port, or --mongo-port 0/)
+  await assert.rejects(
+    mayfly({ mongoPort: Number(port) }),
+    /Choose another with mayfly\(\{ mongoPort \}\); 0 takes any/,
+  )
 })
 
 test('The flags have defaults, variables and limits', () => {

@@ -115,9 +115,23 @@ test('A checksum is checked', async () => {
   assert.equal((await client.next())?.body.code, 173)
 })
 
+test('The checksum of a long message is checked in several turns', async () => {
+  const client = await logIn()
+  const body = serialize({ ping: 1, comment: 'x'.repeat(3_000_000), $db: 'admin' })
+  const bytes = Buffer.concat([opMsg(body, { requestId: 1, flags: 1 }), Buffer.alloc(4)])
+  bytes.writeInt32LE(bytes.length, 0)
+  bytes.writeUInt32LE(crc32c(bytes.subarray(0, -4)), bytes.length - 4)
+  client.send(bytes)
+  assert.equal((await client.next())?.body.ok, 1)
+  bytes[bytes.length - 9]! ^= 1
+  client.send(bytes)
+  assert.equal((await client.next())?.body.code, 173)
+})
+
 test('CRC-32C has its known values', () => {
   assert.equal(crc32c(Buffer.from('123456789')), 0xe3069283)
   assert.equal(crc32c(Buffer.alloc(32)), 0x8a9136aa)
+  assert.equal(crc32c(Buffer.from('456789'), crc32c(Buffer.from('123'))), 0xe3069283)
 })
 
 test('A compressed message gets a compressed answer', async () => {
@@ -144,6 +158,11 @@ const refusedMessages: readonly (readonly [name: string, bytes: () => Buffer, co
     'two sequences of one name',
     () => opMsg(ping, { sections: [sequence('documents', []), sequence('documents', [])] }),
     40431,
+  ],
+  [
+    'thousands of sequences',
+    () => opMsg(ping, { sections: Array.from({ length: 5000 }, (_, n) => sequence(`s${n}`, [])) }),
+    2,
   ],
   ['a sequence that a field names as well', () => opMsg(ping, { sections: [sequence('ping', [])] }), 40433],
   ['nothing but a header', () => message(2013, Buffer.alloc(0)), 22],

@@ -84,6 +84,23 @@ test('If the key is not the well-known one, every call needs it', async () => {
   }
 })
 
+test('With the well-known key a call needs no key, but one that is given must be right', async () => {
+  for (const page of guardedPages) {
+    for (const authorization of ['Bearer', 'Bearer wrong', 'bearer wrong', `Bearer ${key}`, `Bearer ${open.db.key}x`]) {
+      assert.equal(await statusOf(open, page, { authorization }), 401, authorization)
+    }
+    for (const authorization of [`Bearer ${open.db.key}`, `bearer ${open.db.key}`, 'Basic eDp5']) {
+      assert.equal(await statusOf(open, page, { authorization }), 200, authorization)
+    }
+    assert.equal(await statusOf(open, page, {}), 200)
+  }
+  const headers = { authorization: 'Bearer wrong' }
+  const before = open.db.clock.now()
+  const { json } = await call(open.db.endpoint, 'POST', '/_mayfly/clock', { headers, body: { advance: '1d' } })
+  assert.deepEqual(json, { code: 'unauthenticated', message: 'The given key is not a key of this server.' })
+  assert.equal(open.db.clock.now(), before)
+})
+
 test('With the right key any Host may call, as Prometheus in a cluster does; a foreign Origin may not', async () => {
   const authorization = `Bearer ${key}`
   for (const page of guardedPages) {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import diagnostics from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import test from 'node:test'
@@ -255,6 +256,33 @@ test('A long request for node:http behind one in the fast lane arrives complete'
   assert.deepEqual(statusesIn(String((await once(socket, 'data'))[0])), ['201'])
   assert.equal((await container.item('long and odd', 'a').read()).resource?.s, text)
   socket.destroy()
+})
+
+test('Of thousands of pipelined requests few are read before they are answered', async () => {
+  let begun = 0
+  let most = 0
+  const begin = () => {
+    most = Math.max(most, ++begun)
+  }
+  const finish = () => {
+    begun--
+  }
+  diagnostics.subscribe('http.server.request.start', begin)
+  diagnostics.subscribe('http.server.response.finish', finish)
+  const count = 3000
+  const socket = await open()
+  let heard = ''
+  socket.on('data', chunk => {
+    heard += chunk.toString('latin1')
+  })
+  const end = requestText('GET', '/dbs').replace(/\r\n\r\n$/, '\r\nconnection: close\r\n\r\n')
+  socket.write(requestText('GET', '/dbs').repeat(count - 1) + end)
+  await once(socket, 'close')
+  diagnostics.unsubscribe('http.server.request.start', begin)
+  diagnostics.unsubscribe('http.server.response.finish', finish)
+  assert.equal(statusesIn(heard).length, count)
+  // Those of the first chunk and of the next.
+  assert.ok(most < 1000, `${most} requests wait`)
 })
 
 test('Requests that several clients send in pieces at the same time are not mixed up', async () => {

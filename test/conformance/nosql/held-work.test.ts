@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
+import { TriggerOperation, TriggerType } from '@azure/cosmos'
 import { wellKnownKey } from '../../../src/base/account-keys.ts'
 import { serveCli } from '../../support/run-cli.ts'
 import { eventually } from '../../support/server-with-time.ts'
@@ -53,5 +54,37 @@ for (const [where, place] of [
     assert.equal(few.resources.length, 5)
   })
 }
+
+test('what a script writes is counted: one that wants more than its share is refused, and nothing stays', async () => {
+  await using small = await serveCli(['--memory', '--port', '0', '--no-mongo', '--json', '--memory-budget', '32'])
+  const client = newClient({ endpoint: small.endpoint, key: wellKnownKey })
+  const { database } = await client.databases.create({ id: 'd' })
+  const { container } = await database.containers.create({ id: 'c', partitionKey: '/pk' })
+  const { storedProcedures, triggers } = container.scripts
+  const write = (count: string) => `{
+    const text = 'x'.repeat(1e6)
+    for (let n = 0; n < ${count}; n++) {
+      __.createDocument(__.getSelfLink(), { id: 'written' + n, pk: 'a', text }, error => { if (error) throw error })
+    }
+  }`
+  await storedProcedures.create({ id: 'write', body: `count => ${write('count')}` })
+  await triggers.create({
+    id: 'writes',
+    body: `() => ${write('6')}`,
+    triggerOperation: TriggerOperation.All,
+    triggerType: TriggerType.Post,
+  })
+  const call = (count: number) => container.scripts.storedProcedure('write').execute('a', [count])
+  const refused = /needs more than 8 MB of the server's memory/
+  await assert.rejects(call(6), refused)
+  await assert.rejects(container.items.create({ id: 'own', pk: 'a' }, { postTriggerInclude: ['writes'] }), refused)
+  assert.deepEqual((await container.items.readAll().fetchAll()).resources, [])
+  await call(2)
+  assert.equal((await container.items.readAll().fetchAll()).resources.length, 2)
+  await eventually(async () => {
+    const status = (await (await fetch(`${small.endpoint}/status`)).json()) as { memory: { heldBytes: number } }
+    return status.memory.heldBytes === 0
+  })
+})
 
 test.after(() => rmSync(directory, { recursive: true, force: true }))

@@ -4,9 +4,15 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Container, ContainerRequest } from '@azure/cosmos'
 import { assertServiceError } from '../../support/service-error.ts'
-import { idsOf, pathOf, readFeed, startServer } from '../../support/start-server.ts'
+import { idsOf, pathOf, readFeed, startServer, temporaryDirectory } from '../../support/start-server.ts'
+import { storeName } from '../../support/test-store.ts'
 
 const server = await startServer()
+// A thread that could read the file itself must read what the procedure has written.
+const places = {
+  'as usual': server,
+  ...(storeName !== 'postgres' && { 'on disk': await startServer({ data: temporaryDirectory() }) }),
+}
 
 /** A container with procedures by name; the text of each is that of its function. */
 async function withProcedures(
@@ -198,9 +204,16 @@ test('The pages of a query skip nothing while the procedure deletes the items th
   assert.equal((await readFeed(server, container, { pageSize: 100 })).length, 45)
 })
 
-test('Every kind of query sees what the procedure wrote', async () => {
-  const container = await withProcedures({
-    queries: `function (query) {
+for (const [place, { newContainer }] of Object.entries(places)) {
+  test(`Every kind of query sees what the procedure wrote, ${place}`, () => queryWritten(newContainer))
+}
+
+async function queryWritten(newContainer: typeof server.newContainer): Promise<void> {
+  const container = await newContainer({ defaultTtl: -1 })
+  await container.scripts.userDefinedFunctions.create({ id: 'double', body: 'n => 2 * n' })
+  await container.scripts.storedProcedures.create({
+    id: 'queries',
+    body: `function (query) {
       const c = __
       c.createDocument(c.getSelfLink(), { id: 'new', pk: 'a', n: 7, tags: ['x', 'y'] }, e => {
         if (e) throw e
@@ -233,6 +246,28 @@ test('Every kind of query sees what the procedure wrote', async () => {
   assert.deepEqual(await ask('SELECT VALUE t FROM c JOIN t IN c.tags'), ['t', 't', 't', 't', 'x', 'y'])
   assert.deepEqual(await ask('SELECT TOP 3 VALUE c.n FROM c WHERE c.n > 0'), [1, 3, 4])
   assert.deepEqual((await ask('SELECT c.n > 3 AS big, COUNT(1) AS count FROM c GROUP BY c.n > 3')).length, 2)
+  assert.deepEqual(await ask('SELECT VALUE udf.double(c.n) FROM c'), [0, 2, 6, 8, 14])
+  assert.deepEqual(await ask('SELECT VALUE udf.double(c.n) FROM c ORDER BY c.n DESC'), [14, 8, 6, 2, 0])
+}
+
+test('A continuation belongs to its query', async () => {
+  const container = await withProcedures({
+    page: `(query, continuation) => __.queryDocuments(__.getSelfLink(), query, { pageSize: 1, continuation },
+      (error, rows, options) => {
+        if (error) throw error
+        getContext().getResponse().setBody({ rows, continuation: options.continuation })
+      })`,
+  })
+  for (const n of [1, 2]) await container.items.create({ id: String(n), pk: 'a', n })
+  const { rows, continuation } = await run(container, 'page', 'SELECT VALUE c.n FROM c')
+  assert.deepEqual(rows, [1])
+  assert.deepEqual((await run(container, 'page', 'SELECT VALUE c.n FROM c', continuation)).rows, [2])
+  for (const [query, token] of [
+    ['SELECT VALUE c.id FROM c', continuation],
+    ['SELECT VALUE c.n FROM c', '{"after":"1","skip":0}'],
+  ]) {
+    assert.match((await failure(container, 'page', query, token)).message, /Invalid Continuation Token/)
+  }
 })
 
 test('Procedures that change the same item at the same time all take effect', async () => {
