@@ -23,8 +23,14 @@ export interface AdminContext {
   readonly reloadKeys: () => void
   /** What can be switched on the Mongo side while it runs. */
   readonly mongoSettings: AdminMongoSettings
-  /** The key of a Mongo document from what a person calls it. */
-  readonly documentKey: (container: ContainerRecord, id: string, partitionKey: string | null) => Promise<ItemKey>
+  /** The keys of Mongo documents that a person may mean, the likelier first. */
+  readonly documentKeys: (
+    container: ContainerRecord,
+    id: string,
+    partitionKey: string | null,
+  ) => Promise<readonly [ItemKey, ...ItemKey[]]>
+  /** Whether the documents of a collection die by dates in their fields. */
+  readonly diesByDates: (container: ContainerRecord) => boolean
 }
 
 export interface AdminMongoSettings {
@@ -60,7 +66,7 @@ const rootCalls: Readonly<Record<string, Call>> = {
   'POST reset': reset,
   'GET snapshot': async ({ engine }) => ({ snapshots: engine.snapshots.list() }),
   'POST snapshot': changeSnapshots,
-  'GET containers': async ({ engine }, { query }) => listContainers(engine, query.get('db')),
+  'GET containers': async (context, { query }) => listContainers(context, query.get('db')),
   'GET mongo': async ({ mongoSettings }) => settingsState(mongoSettings),
   'POST mongo': switchMongo,
 }
@@ -104,7 +110,8 @@ async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
   // for.
   await engine.moment()
   if (advance !== undefined) manual.advance(parseDuration(advance))
-  else manual.set(typeof set === 'number' ? set : Number.NaN)
+  else if (typeof set === 'number') manual.set(set)
+  else throw new RequestError('malformed', `The clock takes whole seconds since 1970, not ${JSON.stringify(set)}.`)
   return clockState(engine, clock)
 }
 
@@ -193,10 +200,10 @@ async function explainItem(context: AdminContext, call: AdminCall) {
   const container = await containerOf(context, call)
   const isDocument = container.encoding === 'bson'
   if (id === null || (partitionKey === null && !isDocument)) {
-    throw new RequestError('malformed', 'Name the item: ?id=…&partitionKey=["…"].')
+    throw new RequestError('malformed', 'Name the item by its id and its partition key: ?id=…&partitionKey=["…"].')
   }
   if (isDocument) {
-    return context.engine.reports.explain(container, await context.documentKey(container, id, partitionKey))
+    return context.engine.reports.explain(container, ...(await context.documentKeys(container, id, partitionKey)))
   }
   const components = parsePartitionKeyHeader(partitionKey!)
   return context.engine.reports.explain(container, wholeItemKey(container, components, id))

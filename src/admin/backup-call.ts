@@ -5,7 +5,7 @@
  * gives no path: a server that writes where it is told to would be a hole.
  */
 
-import { createReadStream, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { closeSync, createReadStream, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,6 +29,8 @@ export async function answerBackup(
   const folder = dataDirectory === undefined ? mkdtempSync(join(tmpdir(), folderPrefix)) : newFolderIn(dataDirectory)
   try {
     const copy = join(folder, 'copy.db')
+    // SQLite would make it readable for others.
+    closeSync(openSync(copy, 'wx', 0o600))
     await engine.backUp(copy)
     const headers = { 'content-type': 'application/vnd.sqlite3', 'content-length': String(statSync(copy).size) }
     await sendPieces(res, headers, () => createReadStream(copy, { highWaterMark: 1024 * 1024 }))
@@ -45,6 +47,6 @@ function newFolderIn(dataDirectory: string): string {
   }
   const folder = join(dataDirectory, `${folderPrefix}${newActivityId()}`)
   inUse.add(folder)
-  mkdirSync(folder)
+  mkdirSync(folder, { mode: 0o700 })
   return folder
 }

@@ -23,12 +23,16 @@ export async function answerExport(
   const found = await requireContainer(engine, database, container)
   const keepsLife = query.get('keepTtl') !== 'no'
   await sendPieces(res, { 'content-type': 'application/x-ndjson' }, signal =>
-    exportRows(engine, found, { keepsLife, signal }),
+    lines(exportRows(engine, found, { keepsLife, signal })),
   )
 }
 
-/** The rows of a query as JSON lines. */
-export type QueryRows = (container: ContainerRecord, text: string, signal: AbortSignal) => AsyncIterable<string>
+/** The rows of a query as JSON texts, page by page. */
+export type QueryRows = (
+  container: ContainerRecord,
+  query: { readonly text: string },
+  signal: AbortSignal,
+) => AsyncIterableIterator<readonly string[]>
 
 /** `POST /_mayfly/query/{db}/{container}`: the body is `{"query": "…"}`. */
 export async function answerQuery(
@@ -42,24 +46,38 @@ export async function answerQuery(
     throw new RequestError('malformed', 'Send {"query": "…"} to POST /_mayfly/query/{db}/{container}.')
   }
   const found = await requireContainer(engine, database, container)
-  await sendPieces(res, { 'content-type': 'application/x-ndjson' }, signal => queryRows(found, query, signal))
+  await sendPieces(res, { 'content-type': 'application/x-ndjson' }, signal =>
+    lines(queryRows(found, { text: query }, signal)),
+  )
+}
+
+async function* lines(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  // A row is JSON as it was stored: line breaks in it stand between its parts.
+  for await (const rows of pages) yield rows.map(row => `${row.replaceAll(/[\r\n]+/g, ' ')}\n`).join('')
+}
+
+interface ListContext {
+  readonly engine: Engine
+  readonly diesByDates: (container: ContainerRecord) => boolean
 }
 
 /** `GET /_mayfly/containers?db=…`: what there is, with counts. */
-export async function listContainers(engine: Engine, database: string | null): Promise<object> {
+export async function listContainers(context: ListContext, database: string | null): Promise<object> {
+  const { engine } = context
   const databases = database === null ? await engine.catalog.databases() : [await requireDatabase(engine, database)]
   const listed = []
   for (const each of databases) {
     const containers = []
-    for (const container of await engine.catalog.containers(each)) containers.push(await shown(engine, container))
+    for (const container of await engine.catalog.containers(each)) containers.push(await shown(context, container))
     listed.push({ id: each.id, containers })
   }
   return { databases: listed }
 }
 
-async function shown(engine: Engine, container: ContainerRecord): Promise<object> {
+async function shown({ engine, diesByDates }: ListContext, container: ContainerRecord): Promise<object> {
   const { id, encoding, partitionKey, definition } = container
   const { living, backlog, defaultTtl } = await engine.reports.ttlStatus(container)
+  const nextDeath = (await engine.reports.nextToDie(container))?.dies ?? null
   const isDocuments = encoding === 'bson'
   return {
     id,
@@ -68,6 +86,8 @@ async function shown(engine: Engine, container: ContainerRecord): Promise<object
     defaultTtl,
     living,
     backlog,
+    nextDeath,
     ...(!isDocuments && { definition }),
+    ...(diesByDates(container) && { diesByDates: true }),
   }
 }

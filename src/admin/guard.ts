@@ -4,7 +4,7 @@
  * With the well-known key, which protects nothing, being on this machine is the only credential: the socket
  * itself must be loopback, whatever headers say, and the Host must be a name of the server. With a key of
  * one's own every call carries it, and the Host may be any name: it is no secret, the key is. A read-only key
- * may only read. In both cases an Origin must be the server's own.
+ * may only read. In both cases a key that is given must be right, and an Origin must be the server's own.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -25,9 +25,14 @@ export function checkCaller({ headers }: IncomingMessage, { hostNames }: GuardOp
 export function checkAdmin(req: IncomingMessage, options: GuardOptions): void {
   const { keys } = options
   const { authorization, host, origin } = req.headers
-  const key = authorization?.startsWith(scheme) ? keys.find(authorization.slice(scheme.length)) : undefined
+  const given = bearerForm.exec(authorization ?? '')?.[1]
+  const key = given === undefined ? undefined : keys.find(given)
   if (key === undefined || keys.isWellKnown) checkCaller(req, options)
   else checkOrigin(host, origin)
+  // Also where none is needed: whoever gives a wrong key means another server, or has mistyped it.
+  if (given !== undefined && key === undefined) {
+    throw new RequestError('unauthenticated', 'The given key is not a key of this server.')
+  }
   if (keys.isWellKnown && isLoopback(req.socket.remoteAddress)) return
   if (key === undefined) {
     throw new RequestError('unauthenticated', 'The admin API needs the header "Authorization: Bearer <account key>".')
@@ -37,4 +42,4 @@ export function checkAdmin(req: IncomingMessage, options: GuardOptions): void {
   }
 }
 
-const scheme = 'Bearer '
+const bearerForm = /^Bearer *(.*)$/i

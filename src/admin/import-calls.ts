@@ -5,16 +5,19 @@ import { RequestError } from '../base/error.ts'
 import { MiB } from '../base/limits.ts'
 import type { MemoryAccount, MemoryLease } from '../base/memory-account.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type ImportEdge, ImportWriter } from '../engine/import-writer.ts'
+import { hasRoom, type ImportEdge, ImportWriter } from '../engine/import-writer.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
-import { decodeRows } from '../transfer/frames.ts'
-import { rowBytesMax } from '../transfer/input.ts'
+import { RowFrames } from '../transfer/frames.ts'
+import { type InputRow, rowBytesMax } from '../transfer/input.ts'
 import { type KeepTtl, keepTtlModes } from '../transfer/keep-ttl.ts'
 import { importModes } from '../transfer/target.ts'
 import { requireContainer } from './named-resource.ts'
 
-/** A batch has at most so much, and one row that is as long as a row may be. */
-const importBodyBytesMax = rowBytesMax + 4 * MiB
+/**
+ * What a client has to send again after an interruption, at most: a batch of 8 MiB, whose last row may be as
+ * long as a row can be. The rows are stored as they arrive, so that not all of them are held.
+ */
+const importBodyBytesMax = rowBytesMax + 12 * MiB
 
 export interface ImportSide {
   /** What reads rows for the container, of either API. */
@@ -53,14 +56,39 @@ export async function answerImport(
     throw new RequestError('malformed', 'Name the database and the container: POST /_mayfly/import/{db}/{container}.')
   }
   using lease = memory.shareOf(req.socket).hold('bodies')
-  const body = await readBody(req, lease)
+  const parts = partsOf(req, lease)
+  try {
+    const first = await parts.next()
+    const call = { database, container, query, first: first.done === true ? undefined : first.value, parts }
+    return await answerRows({ engine, imports }, call, req)
+  } catch (error) {
+    // So that the connection stays usable. What is too large is not read.
+    if (!(error instanceof RequestError) || error.kind !== 'too_large') await readToEnd(req)
+    throw error
+  }
+}
+
+interface ImportCall {
+  readonly database: string
+  readonly container: string
+  readonly query: URLSearchParams
+  /** Undefined: the body is empty. */
+  readonly first: readonly InputRow[] | undefined
+  readonly parts: AsyncGenerator<readonly InputRow[]>
+}
+
+async function answerRows(
+  { engine, imports }: Pick<ImportContext, 'engine' | 'imports'>,
+  { database, container, query, first, parts }: ImportCall,
+  req: IncomingMessage,
+): Promise<object> {
   const create = oneOf(query, 'create', ['nosql', 'mongo', 'no'] as const, 'no')
   if (create !== 'no' && (await engine.catalog.findContainer(database, container)) === undefined) {
     const partitionKey = query.get('partitionKey') ?? undefined
     await imports.create({ api: create, database, container, partitionKey, definition: definitionIn(query) })
   }
   const found = await requireContainer(engine, database, container)
-  if (body.length === 0) return shown(found)
+  if (first === undefined) return shown(found)
   const mode = oneOf(query, 'mode', importModes, 'create')
   const keepTtl = oneOf(query, 'keepTtl', keepTtlModes, 'reset')
   const from = Number(query.get('from') ?? 0)
@@ -72,7 +100,7 @@ export async function answerImport(
   const gone = new AbortController()
   req.once('close', () => gone.abort())
   const writer = new ImportWriter(engine, await imports.edgeOf(found, keepTtl), { mode, job, signal: gone.signal })
-  return await writer.put(decodeRows(body), from)
+  return await writer.put(chained(first, parts), from)
 }
 
 function shown({ encoding, partitionKey, policy, rid, number }: ContainerRecord): object {
@@ -106,26 +134,40 @@ function oneOf<T extends string>(query: URLSearchParams, name: string, values: r
 
 const tooLarge = () => new RequestError('too_large', 'The rows are too large for one call.')
 
-/**
- * A body that grows too large, or for which there is no room, is read to its end and dropped, so that its
- * connection stays usable.
- */
-async function readBody(req: IncomingMessage, lease: MemoryLease): Promise<Buffer> {
+/** The rows of a body, as many at a time as are stored in one transaction. */
+async function* partsOf(req: IncomingMessage, lease: MemoryLease): AsyncGenerator<readonly InputRow[]> {
   lease.share.account.checkRoom()
   if (Number(req.headers['content-length'] ?? 0) > importBodyBytesMax) throw tooLarge()
-  const chunks: Buffer[] = []
-  let bytes = 0
-  let refusal: Error | undefined
-  for await (const chunk of req) {
-    bytes += chunk.length
-    refusal ??= bytes > importBodyBytesMax ? tooLarge() : lease.tryAdd(chunk.length)
-    if (refusal === undefined) {
-      chunks.push(chunk)
-    } else {
-      chunks.length = 0
-      lease.set(0)
+  const frames = new RowFrames()
+  let rows: InputRow[] = []
+  let rowBytes = 0
+  let arrived = 0
+  for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    arrived += chunk.length
+    if (arrived > importBodyBytesMax) throw tooLarge()
+    lease.add(chunk.length)
+    for (const row of frames.add(chunk)) {
+      rows.push(row)
+      rowBytes += row.bytes.length
+      if (hasRoom(rows.length, rowBytes)) continue
+      yield rows
+      lease.release(rowBytes)
+      rows = []
+      rowBytes = 0
     }
   }
-  if (refusal !== undefined) throw refusal
-  return Buffer.concat(chunks)
+  frames.end()
+  if (rows.length > 0) yield rows
+}
+
+async function* chained<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first
+  yield* rest
+}
+
+async function readToEnd(req: IncomingMessage): Promise<void> {
+  if (req.readableEnded || req.destroyed) return
+  await new Promise<void>(resolve => {
+    req.once('end', resolve).once('close', resolve).resume()
+  })
 }

@@ -1,4 +1,7 @@
-/** The paths beside the protocol: health, status, metrics, the certificate and the admin API. */
+/**
+ * The paths beside the protocol: health, status, metrics, the certificate and the admin API. Many servers are
+ * only asked for their health, so the code of everything else is loaded when it is asked for.
+ */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RequestError } from '../base/error.ts'
@@ -7,13 +10,12 @@ import type { Logger } from '../base/log.ts'
 import type { MemoryAccount } from '../base/memory-account.ts'
 import { printIndexPath } from '../document/index-definition.ts'
 import type { IndexRecord } from '../store/catalog.ts'
-import { type AdminContext, answerAdminCall, clockState } from './api.ts'
-import { answerBackup } from './backup-call.ts'
+import type { AdminContext } from './api.ts'
 import { publicError } from './error-map.ts'
-import { answerExport, answerQuery, type QueryRows } from './export-calls.ts'
+import type { QueryRows } from './export-calls.ts'
 import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
-import { answerImport, type ImportSide } from './import-calls.ts'
-import { type MetricsContext, metricsText } from './metrics/metrics-text.ts'
+import type { ImportSide } from './import-calls.ts'
+import type { MetricsContext } from './metrics/metrics-text.ts'
 
 export interface AdminOptions extends GuardOptions, AdminContext, MetricsContext {
   readonly log: Logger
@@ -51,6 +53,7 @@ const pages: Readonly<Record<string, Page>> = {
   },
   '/metrics': async (options, req) => {
     checkAdmin(req, options)
+    const { metricsText } = await import('./metrics/metrics-text.ts')
     return { type: 'text/plain; version=0.0.4', body: await metricsText(options) }
   },
   '/_explorer/emulator.pem': async (options, req) => {
@@ -91,20 +94,27 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
   if (!pathname.startsWith(adminPrefix)) throw new RequestError('not_found', `There is nothing at ${pathname}.`)
   checkAdmin(req, options)
   const path = pathname.slice(adminPrefix.length).split('/').map(decode)
-  if (path[0] === 'import') return json(await answerImport(options, path.slice(1), searchParams, req))
+  if (path[0] === 'import') {
+    const { answerImport } = await import('./import-calls.ts')
+    return json(await answerImport(options, path.slice(1), searchParams, req))
+  }
   if (path[0] === 'backup' && path.length === 1) {
+    const { answerBackup } = await import('./backup-call.ts')
     await answerBackup(options, req, res)
     return undefined
   }
   if (path[0] === 'export') {
+    const { answerExport } = await import('./export-calls.ts')
     await answerExport(options, path.slice(1), searchParams, req, res)
     return undefined
   }
   const body = await readBody(req)
   if (path[0] === 'query' && req.method === 'POST') {
+    const { answerQuery } = await import('./export-calls.ts')
     await answerQuery(options, path.slice(1), body, res)
     return undefined
   }
+  const { answerAdminCall } = await import('./api.ts')
   const made = await answerAdminCall(options, { method: req.method ?? 'GET', path, query: searchParams, body })
   return made === undefined ? { status: 204, type: '', body: '' } : json(made)
 }
@@ -140,6 +150,7 @@ async function readBody(req: IncomingMessage): Promise<unknown> {
 }
 
 async function status(options: AdminOptions): Promise<object> {
+  const { clockState } = await import('./api.ts')
   const { engine, clock, counters, memory, version, storeName, uptimeMs } = options
   const databases = []
   for (const database of await engine.catalog.databases()) {

@@ -1,7 +1,7 @@
-/** Sends an answer piece by piece, as fast as the client reads. */
+/** Sends an answer piece by piece, as fast as the client reads. One that does not read is disconnected. */
 
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { drained } from '../base/slow-reader.ts'
 
 /** Gathers small pieces, so that each write to the socket is worth it. */
 const writeBytesMin = 256 * 1024
@@ -28,7 +28,8 @@ export async function sendPieces(
     const isFull = !res.write(Buffer.concat(waiting))
     waiting = []
     bytes = 0
-    if (isFull) await once(res, 'drain', { signal: gone.signal })
+    if (isFull) await drained(res)
+    gone.signal.throwIfAborted()
   }
   try {
     for await (const piece of pieces(gone.signal)) {

@@ -12,7 +12,7 @@ import {
 } from './calls/catalog.ts'
 import { complete } from './calls/completion.ts'
 import { createDemo } from './calls/demo.ts'
-import { forecastDeaths, moveClock, previewTtl, showBehind, showClock, showClockImpact } from './calls/expiry.ts'
+import { forecastDeaths, moveClock, showBehind, showClock, showClockImpact } from './calls/expiry.ts'
 import { exportItems } from './calls/export.ts'
 import { showFeed } from './calls/feed.ts'
 import { importFile } from './calls/import.ts'
@@ -20,6 +20,7 @@ import { deleteMany, postItem, putItem, removeOne, setLife } from './calls/item-
 import { countItems, explainItem, listItems, readItem } from './calls/items.ts'
 import { endJob, listJobs, showJob, showRefused } from './calls/jobs.ts'
 import { purge, showLoad } from './calls/load.ts'
+import { previewTtl } from './calls/previews.ts'
 import { cancelQuery, planQuery, runQuery } from './calls/query.ts'
 import { createScript, deleteScript, listScripts, readScript, runProcedure, saveScript } from './calls/scripts.ts'
 import {

@@ -6,11 +6,12 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { epochMsWithin } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
+import { isLoopback } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
 import { KeyAttempts } from './access/attempts.ts'
 import { callerOf, checkIntent, checkMayCall, checkMayWrite, checkSender, type Visitor } from './access/guard.ts'
 import { LoginSessions } from './access/sessions.ts'
-import { logIn, logOut, showSession } from './calls/session.ts'
+import { isEncrypted, logIn, logOut, showSession } from './calls/session.ts'
 import { acceptedCoding, PageFiles, securityHeaders } from './files/page-files.ts'
 import { type ApiAnswer, type ApiCall, bodyBytesMax, readJson } from './http/call.ts'
 import { showError } from './http/error-map.ts'
@@ -47,7 +48,7 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
   const { keys, hostNames, log } = options
   const sessions = new LoginSessions(keys)
   const attempts = new KeyAttempts()
-  const files = new PageFiles(options.pageFolder)
+  const files = new PageFiles(options.page)
   const guard = { keys, hostNames, sessions }
   const hub = new LiveHub(service)
 
@@ -157,6 +158,10 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
 
   return {
     handle: (req, res) => {
+      // Elsewhere browsers ignore it, and complain.
+      if (isEncrypted(req) || isLoopback(req.socket.remoteAddress)) {
+        res.setHeader('cross-origin-opener-policy', 'same-origin')
+      }
       answer(req, res)
         .catch(error => fail(req, res, error))
         .catch(error => {

@@ -1,31 +1,58 @@
 /** Checks a data directory or a backup without changing it, as the store and both APIs know it. */
 
-import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { checkFile, type FileReport } from '../adapters/sqlite/check.ts'
-import { lockDirectory } from '../adapters/sqlite/lock.ts'
-import { dataFile } from '../adapters/sqlite/schema.ts'
-import { refuseLostWrites } from '../adapters/sqlite/wal-damage.ts'
+import { lockBriefly } from '../adapters/sqlite/file/lock.ts'
+import { dataFile } from '../adapters/sqlite/file/schema.ts'
+import { refuseLostWrites } from '../adapters/sqlite/file/wal-damage.ts'
 import { RequestError } from '../base/error.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
 import { systemDatabase } from '../engine/system-items.ts'
 import { wrongWithDocument } from '../mongo/collections/check-document.ts'
 import { wrongWithItem } from '../nosql/items/check-item.ts'
+import { copyBackup, isCompressed } from './backup-file.ts'
 
 export type DataReport = FileReport
 
-/** A data directory must not be in use. */
-export function checkData(place: string, onProgress: (rows: number) => void = () => {}): DataReport {
-  if (!existsSync(place)) throw new RequestError('not_found', `There is nothing at ${place}.`)
-  if (!statSync(place).isDirectory()) return checked(place, onProgress)
-  if (!existsSync(join(place, dataFile))) throw new RequestError('not_found', `There is no data of Mayfly in ${place}.`)
-  using _lock = lockDirectory(place)
-  refuseLostWrites(place)
-  return checked(join(place, dataFile), onProgress)
+export interface CheckOptions {
+  readonly onProgress?: (rows: number) => void
+  /** What messages call the place (default: as it is given). */
+  readonly name?: string
 }
 
-function checked(file: string, onProgress: (rows: number) => void): FileReport {
+/** `place`: a data directory, which must not be in use, or a backup, also a compressed one. */
+export async function checkData(place: string, options: CheckOptions = {}): Promise<DataReport> {
+  if (!existsSync(place)) throw new RequestError('not_found', `There is nothing at ${place}.`)
+  const name = options.name ?? place
+  if (statSync(place).isDirectory()) return checkedDirectory(place, { ...options, name })
+  // A server that uses its folder keeps the lock there.
+  if (basename(place) === dataFile) return checkedDirectory(dirname(place), { ...options, name })
+  if (!isCompressed(place)) return checked(place, { ...options, name })
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-check-'))
+  try {
+    const copy = join(folder, dataFile)
+    await copyBackup(place, copy)
+    return checked(copy, { ...options, name })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+type NamedOptions = CheckOptions & { readonly name: string }
+
+function checkedDirectory(directory: string, options: NamedOptions): FileReport {
+  const file = join(directory, dataFile)
+  if (!existsSync(file)) throw new RequestError('not_found', `There is no data of Mayfly in ${directory}.`)
+  using _lock = lockBriefly(directory)
+  refuseLostWrites(directory)
+  return checked(file, options)
+}
+
+function checked(file: string, { onProgress = () => {}, name }: NamedOptions): FileReport {
   return checkFile(file, {
+    name,
     keysOf: indexKeysOf,
     onProgress,
     wrongWith: (container, item) => {

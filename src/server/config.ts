@@ -15,6 +15,8 @@ export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', '
 export type LogLevel = (typeof logLevels)[number]
 
 export interface Config {
+  /** How errors name a setting. */
+  readonly nameOf: SettingNames
   readonly host: string
   readonly port: number
   /** Undefined if Mongo is not served. */
@@ -72,7 +74,7 @@ export const serverFlags = {
   host: { flags: '--host <address>', help: 'address to listen on', default: '127.0.0.1' },
   port: {
     flags: '--port <number>',
-    help: 'port for NoSQL and the admin API, http and https; 0 takes any free port',
+    help: 'port for NoSQL, the explorer and the admin API, http and https; 0 takes any free port',
     default: '8081',
     emulatorVariable: 'PORT',
   },
@@ -81,15 +83,15 @@ export const serverFlags = {
     help: 'port for MongoDB clients, plain and TLS; 0 takes any free port',
     default: '10255',
   },
-  noMongo: { flags: '--no-mongo', help: 'do not serve Mongo' },
+  noMongo: { flags: '--no-mongo', help: 'do not serve MongoDB clients' },
   mongoDocumentTtl: {
     flags: '--mongo-document-ttl <on|off>',
-    help: 'whether the field ttl of a Mongo document sets its lifespan',
+    help: 'whether the field ttl of a MongoDB document sets its lifespan',
     default: 'on',
   },
   enableTestCommands: {
     flags: '--enable-test-commands',
-    help: 'let Mongo clients make commands fail (configureFailPoint); for the test suites of drivers',
+    help: 'let MongoDB clients make commands fail (configureFailPoint); for the test suites of drivers',
   },
   data: {
     flags: '--data <directory>',
@@ -152,7 +154,7 @@ export const serverFlags = {
   },
   logLevel: {
     flags: '--log-level <level>',
-    help: logLevels.join(', '),
+    help: `what to log: ${logLevels.join(', ')}`,
     default: 'info',
     emulatorVariable: 'LOG_LEVEL',
   },
@@ -171,41 +173,83 @@ export const serverFlags = {
 export type FlagName = keyof typeof serverFlags
 export type FlagValues = Readonly<Partial<Record<FlagName, string | boolean>>>
 
+/** The library has options instead of flags. */
+export type SettingNames = (name: FlagName) => string
+
+const flagOf: SettingNames = name => serverFlags[name].flags.split(' ', 1)[0]!
+
 export function environmentVariable(name: FlagName): string {
   return `MAYFLY_${name.replace(/[A-Z]/g, letter => `_${letter}`).toUpperCase()}`
 }
 
+/** What says where the data is. */
+export const places = ['data', 'memory', 'store'] as const satisfies readonly FlagName[]
+
+interface SettingsSources {
+  readonly defaults?: FlagValues
+  /** Settings whose variables do not count. */
+  readonly ignored?: readonly FlagName[]
+}
+
 /** Flags first, then MAYFLY_*, then the emulator's variables, then defaults. */
-export function settings(flags: FlagValues, environment: NodeJS.ProcessEnv): FlagValues {
+export function settings(
+  flags: FlagValues,
+  environment: NodeJS.ProcessEnv,
+  { defaults = {}, ignored = [] }: SettingsSources = {},
+): FlagValues {
+  const unheard = [...ignored, ...overruled(flags)]
   const found: Partial<Record<FlagName, string | boolean>> = {}
   for (const [key, flag] of Object.entries(serverFlags) as [FlagName, Flag][]) {
-    const fromEnvironment =
-      environment[environmentVariable(key)] ??
-      (flag.emulatorVariable === undefined ? undefined : environment[flag.emulatorVariable])
-    const value = flags[key] ?? (fromEnvironment === '' ? undefined : fromEnvironment) ?? flag.default
-    if (value !== undefined) found[key] = value
+    const value = flags[key] ?? (unheard.includes(key) ? undefined : fromVariable(key, flag, environment))
+    const known = value ?? defaults[key] ?? flag.default
+    if (known !== undefined) found[key] = known
+  }
+  if (flags.memory === true && flags.data !== undefined) {
+    const reason = 'what is in memory is gone when the server stops.'
+    throw new RequestError('malformed', `Give --memory or --data, not both: ${reason}`)
+  }
+  if (flags.data !== undefined && flags.store === undefined && found.store !== undefined) {
+    throw new RequestError(
+      'malformed',
+      'With --data and MAYFLY_STORE it is not clear where the data is. Give --store as a flag, too (the directory ' +
+        'then holds only the certificate), or unset the variable.',
+    )
   }
   return found
 }
 
-export function parseConfig(values: FlagValues): Config {
+/** An empty variable is none. */
+function fromVariable(name: FlagName, { emulatorVariable }: Flag, environment: NodeJS.ProcessEnv): string | undefined {
+  const own = environment[environmentVariable(name)]
+  return own || (emulatorVariable && environment[emulatorVariable]) || undefined
+}
+
+/** A flag that says where the data is counts more than a variable that says something else. */
+function overruled({ data, memory, store }: FlagValues): readonly FlagName[] {
+  if (memory === true && store === undefined) return ['store']
+  return data === undefined && store === undefined ? [] : ['memory']
+}
+
+export function parseConfig(values: FlagValues, nameOf: SettingNames = flagOf): Config {
   const host = String(values.host)
   const storeUrl = values.store === undefined ? undefined : String(values.store)
   if (storeUrl !== undefined && !/^postgres(ql)?:\/\//.test(storeUrl)) {
-    throw new RequestError('malformed', '--store takes a URL that begins with postgres://.')
+    throw new RequestError('malformed', `${nameOf('store')} takes a URL that begins with postgres://.`)
   }
-  const mongoPort = checkedPort(values.mongoPort, '--mongo-port')
+  const isInMemory = isOn(values.memory, nameOf('memory'))
+  const mongoPort = checkedPort(values.mongoPort, nameOf('mongoPort'))
   const keys = readKeys(values)
-  const allowsWellKnownKey = isOn(values.insecureAllowWellKnownKey, '--insecure-allow-well-known-key')
+  const allowsWellKnownKey = isOn(values.insecureAllowWellKnownKey, nameOf('insecureAllowWellKnownKey'))
   checkExposure({ host, allowsWellKnownKey }, keys)
   return {
+    nameOf,
     host,
-    port: checkedPort(values.port, '--port'),
-    mongoPort: isOn(values.noMongo, '--no-mongo') ? undefined : mongoPort,
-    mongoDocumentTtl: oneOf(values.mongoDocumentTtl, ['on', 'off'], '--mongo-document-ttl') === 'on',
-    areTestCommandsOn: isOn(values.enableTestCommands, '--enable-test-commands'),
-    directory: isOn(values.memory, '--memory') ? undefined : String(values.data),
-    acceptLostWrites: isOn(values.acceptLostWrites, '--accept-lost-writes'),
+    port: checkedPort(values.port, nameOf('port')),
+    mongoPort: isOn(values.noMongo, nameOf('noMongo')) ? undefined : mongoPort,
+    mongoDocumentTtl: oneOf(values.mongoDocumentTtl, ['on', 'off'], nameOf('mongoDocumentTtl')) === 'on',
+    areTestCommandsOn: isOn(values.enableTestCommands, nameOf('enableTestCommands')),
+    directory: isInMemory ? undefined : String(values.data),
+    acceptLostWrites: isOn(values.acceptLostWrites, nameOf('acceptLostWrites')),
     seed: values.seed === undefined ? undefined : String(values.seed),
     storeUrl,
     keys,
@@ -214,17 +258,19 @@ export function parseConfig(values: FlagValues): Config {
     tls: certificateFiles(values),
     entraFile: values.entra === undefined ? undefined : String(values.entra),
     allowedHosts: readHostNames(values.allowedHosts),
-    clock: oneOf(values.clock, ['system', 'manual'], '--clock'),
-    clockStepSecondsMax: clockStep(values.maxClockStep),
-    rateLimit: oneOf(values.rateLimit, ['on', 'off'], '--rate-limit') === 'on',
-    strict: isOn(values.strict, '--strict'),
-    feedDeaths: oneOf(values.feedDeaths, ['purge', 'deadline'], '--feed-deaths'),
+    clock: oneOf(values.clock, ['system', 'manual'], nameOf('clock')),
+    clockStepSecondsMax: clockStep(values.maxClockStep, nameOf('maxClockStep')),
+    rateLimit: oneOf(values.rateLimit, ['on', 'off'], nameOf('rateLimit')) === 'on',
+    strict: isOn(values.strict, nameOf('strict')),
+    feedDeaths: oneOf(values.feedDeaths, ['purge', 'deadline'], nameOf('feedDeaths')),
     partitions:
-      values.partitions === undefined ? undefined : wholeNumber(values.partitions, '--partitions', 1, partitionsMax),
-    memoryBudgetBytes: wholeNumber(values.memoryBudget, '--memory-budget', 16, 1_000_000) * MiB,
-    connectionsMax: wholeNumber(values.maxConnections, '--max-connections', 1, 1_000_000),
-    slowQueryMs: wholeNumber(values.slowQueryMs, '--slow-query-ms', 0, 86_400_000) || Number.POSITIVE_INFINITY,
-    logLevel: oneOf(values.logLevel === 'quiet' ? 'silent' : values.logLevel, logLevels, '--log-level'),
+      values.partitions === undefined
+        ? undefined
+        : wholeNumber(values.partitions, nameOf('partitions'), 1, partitionsMax),
+    memoryBudgetBytes: wholeNumber(values.memoryBudget, nameOf('memoryBudget'), 16, 1_000_000) * MiB,
+    connectionsMax: wholeNumber(values.maxConnections, nameOf('maxConnections'), 1, 1_000_000),
+    slowQueryMs: wholeNumber(values.slowQueryMs, nameOf('slowQueryMs'), 0, 86_400_000) || Number.POSITIVE_INFINITY,
+    logLevel: oneOf(values.logLevel === 'quiet' ? 'silent' : values.logLevel, logLevels, nameOf('logLevel')),
   }
 }
 
@@ -313,36 +359,36 @@ function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function checkedPort(value: unknown, flag: string): number {
-  return wholeNumber(value, flag, 0, 65_535)
+function checkedPort(value: unknown, name: string): number {
+  return wholeNumber(value, name, 0, 65_535)
 }
 
-function wholeNumber(value: unknown, flag: string, min: number, max: number): number {
+function wholeNumber(value: unknown, name: string, min: number, max: number): number {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : Number.NaN
   if (!(number >= min && number <= max)) {
-    throw new RequestError('malformed', `${flag} takes a whole number from ${min} to ${max}, not '${value}'.`)
+    throw new RequestError('malformed', `${name} takes a whole number from ${min} to ${max}, not '${value}'.`)
   }
   return number
 }
 
 /** Not below a minute: clocks are corrected by seconds all the time. */
-function clockStep(value: unknown): number {
+function clockStep(value: unknown, name: string): number {
   const seconds = parseDuration(value)
   if (seconds < 60 || seconds > 86_400) {
-    throw new RequestError('malformed', `--max-clock-step takes a duration from 60s to 1d, not '${value}'.`)
+    throw new RequestError('malformed', `${name} takes a duration from 60s to 1d, not '${value}'.`)
   }
   return seconds
 }
 
-function oneOf<T extends string>(value: unknown, choices: readonly T[], flag: string): T {
+function oneOf<T extends string>(value: unknown, choices: readonly T[], name: string): T {
   const found = choices.find(choice => choice === value)
-  if (found === undefined) throw new RequestError('malformed', `${flag} takes ${choices.join(', ')}, not '${value}'.`)
+  if (found === undefined) throw new RequestError('malformed', `${name} takes ${choices.join(', ')}, not '${value}'.`)
   return found
 }
 
 /** Reads a switch. As a flag it is true; in an environment variable it is a word. */
-export function isOn(value: unknown, flag: string): boolean {
+export function isOn(value: unknown, name: string): boolean {
   if (value === undefined || value === false) return false
   if (value === true) return true
-  return ['true', '1', 'on', 'yes'].includes(oneOf(value, ['true', '1', 'on', 'yes', 'false', '0', 'off', 'no'], flag))
+  return ['true', '1', 'on', 'yes'].includes(oneOf(value, ['true', '1', 'on', 'yes', 'false', '0', 'off', 'no'], name))
 }

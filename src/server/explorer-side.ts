@@ -2,7 +2,9 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { isExecutable } from '../base/embedded.ts'
 import type { Logger } from '../base/log.ts'
+import { embeddedPage, type PageSource, pageInFolder } from '../explorer/files/page-source.ts'
 import type { ExplorerServer } from '../explorer/server.ts'
 import type { ExplorerOptions } from '../explorer/service/service.ts'
 import type { MongoSide } from '../explorer/service/sides.ts'
@@ -10,7 +12,9 @@ import type { MongoServer } from '../mongo/server.ts'
 import { buildPage } from './page-build.ts'
 
 /** In a checkout and in the package, beside the source and beside the code that is made of it. */
-export const pageFolder = fileURLToPath(new URL('../../dist/explorer', import.meta.url))
+const pageFolder = new URL('../../dist/page', import.meta.url)
+
+export const page: PageSource = isExecutable ? embeddedPage('explorer/') : pageInFolder(fileURLToPath(pageFolder))
 
 /** The certificate lies below the same name, and is served by the admin side. */
 export function isExplorerPath(url: string): boolean {

@@ -12,13 +12,15 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
+import { MiB } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
-import { requestMsMax } from './http/collect-body.ts'
+import { unreadMsMax, watchSlowReader } from '../base/slow-reader.ts'
+import { watchChunks } from './http/chunk-sizes.ts'
+import { dropBody, requestMsMax } from './http/collect-body.ts'
 import { FastLane, type FastLaneOptions, keepAliveMs } from './http/fast-lane.ts'
 import type { Http2Sessions } from './http/http2-sessions.ts'
 import { headerBytesMax, headersTooLarge } from './http/request-parser.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
-import { unreadMsMax } from './sockets/slow-reader.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { type Decrypt, makeDecrypt } from './tls/decrypt.ts'
 
@@ -28,6 +30,8 @@ const timeoutCheckMs = 1000
 export interface HttpListenerOptions {
   readonly host: string
   readonly port: number
+  /** How errors name the setting of the port. */
+  readonly portName: string
   readonly connectionsMax: number
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void
   readonly fastLane: Omit<FastLaneOptions, 'handOver'>
@@ -50,12 +54,17 @@ const limits = {
   keepAliveTimeout: keepAliveMs,
 }
 
-const http2Limits = { requestMsMax, idleMsMax: keepAliveMs, unreadMsMax }
+const http2Limits = { requestMsMax, prefaceMsMax: headersTimeoutMs, idleMsMax: keepAliveMs, unreadMsMax }
 
 export async function listenHttp(options: HttpListenerOptions): Promise<Listener> {
-  const { host, port, connectionsMax, handler, certificate, log, holdsProcess } = options
+  const { host, port, portName, connectionsMax, handler, certificate, log, holdsProcess } = options
   const fastLane = new FastLane({ ...options.fastLane, handOver: socket => plain.emit('connection', socket) })
-  const plain = createHttpServer(limits, handler)
+  const plain = createHttpServer(limits, (req, res) => {
+    res.once('prefinish', () => {
+      if (res.socket?.writableNeedDrain === true) watchSlowReader(res.socket)
+    })
+    if (options.fastLane.isProtocolPath(req.url ?? '/') || !refusesChunks(req)) handler(req, res)
+  })
   prepare(plain)
   plain.on('request', ({ socket }) => {
     const accepted = acceptedOf.get(socket)
@@ -143,7 +152,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
   })
   gate.maxConnections = connectionsMax
   await new Promise<void>((resolve, reject) => {
-    gate.once('error', error => reject(explainListenError(error, { host, port, flag: '--port' })))
+    gate.once('error', error => reject(explainListenError(error, { host, port, portName })))
     gate.listen({ host, port }, resolve)
   })
   if (!holdsProcess) gate.unref()
@@ -201,10 +210,31 @@ function prepare(server: Server): void {
       '400 Bad Request',
       { code: 'BadRequest', message: 'The request is not valid HTTP.' },
     ]
-    const body = JSON.stringify(content)
-    socket.end(
-      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: ` +
-        `close\r\n\r\n${body}`,
-    )
+    endWith(socket, status, content)
   })
+}
+
+function endWith(socket: Socket, status: string, content: object): void {
+  const body = JSON.stringify(content)
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: ` +
+      `close\r\n\r\n${body}`,
+  )
+}
+
+/** No handler takes so much in one piece, and nobody means it. The protocol has a lower limit of its own. */
+const chunkBytesMax = 1024 * MiB
+
+/** Whether a request for the pages or the admin API has such a chunk already. A later one is refused too. */
+function refusesChunks(req: IncomingMessage): boolean {
+  const chunks = watchChunks(req, chunkBytesMax)
+  if (chunks === undefined) return false
+  const { socket } = req
+  const refuse = () => {
+    endWith(socket, '413 Content Too Large', { code: 'RequestEntityTooLarge', message: 'A chunk is too large.' })
+    dropBody(req, () => socket.destroy())
+  }
+  if (chunks.isTooLong) refuse()
+  else chunks.onTooLong = refuse
+  return chunks.isTooLong
 }

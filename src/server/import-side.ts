@@ -4,8 +4,6 @@ import type { ImportSide } from '../admin/import-calls.ts'
 import { RequestError } from '../base/error.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { MongoServer } from '../mongo/server.ts'
-import { ensureContainer, partitionKeyNamed } from '../nosql/ensure-container.ts'
-import { importEdge } from '../nosql/items/import-edge.ts'
 
 export function importSide({
   engine,
@@ -18,7 +16,10 @@ export function importSide({
 }): ImportSide {
   return {
     edgeOf: async (container, keepTtl) => {
-      if (container.encoding === 'json') return importEdge(engine, container, { keepTtl, strict })
+      if (container.encoding === 'json') {
+        const { importEdge } = await import('../nosql/items/import-edge.ts')
+        return importEdge(engine, container, { keepTtl, strict })
+      }
       return (await mongo()).importEdge(container, keepTtl)
     },
     create: async ({ api, database, container, partitionKey, definition: rest }) => {
@@ -29,6 +30,7 @@ export function importSide({
           `There is no container ${database}/${container}. To create it, name its key.`,
         )
       }
+      const { ensureContainer, partitionKeyNamed } = await import('../nosql/ensure-container.ts')
       const definition = { ...rest, id: container, partitionKey: partitionKeyNamed(partitionKey) }
       return (await ensureContainer(engine, database, definition)).container
     },

@@ -17,13 +17,13 @@ export const drainMsMax = 10_000
 /** A sentence that tells the user what to do. An error that we do not know stays as it is. */
 export function explainListenError(
   error: NodeJS.ErrnoException,
-  { host, port, flag }: { readonly host: string; readonly port: number; readonly flag: string },
+  { host, port, portName }: { readonly host: string; readonly port: number; readonly portName: string },
 ): Error {
   const sentences: Record<string, string> = {
     EADDRINUSE:
       `Port ${port} on ${host} is taken by another program. ` +
-      `Choose another with ${flag}, or ${flag} 0 for any free one.`,
-    EACCES: `Port ${port} on ${host} needs more rights than this process has. Choose one above 1023 with ${flag}.`,
+      `Choose another with ${portName}; 0 takes any free one.`,
+    EACCES: `Port ${port} on ${host} needs more rights than this process has. Choose one above 1023 with ${portName}.`,
     EADDRNOTAVAIL: `${host} is not an address of this machine.`,
   }
   const sentence = sentences[error.code ?? '']

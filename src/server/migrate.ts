@@ -6,6 +6,7 @@
 import { openSqliteSource, openSqliteTarget } from '../adapters/sqlite/transfer.ts'
 import { RequestError } from '../base/error.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
+import { systemDatabase } from '../engine/system-items.ts'
 import {
   Checksum,
   type Reached,
@@ -29,8 +30,10 @@ export interface MigrationProgress {
 
 export interface MigratedContainer {
   readonly name: string
-  readonly items: string
-  readonly log: string
+  /** Mayfly keeps it for itself. */
+  readonly isOwn: boolean
+  readonly items: number
+  readonly logEntries: number
 }
 
 export async function migrateData(
@@ -142,17 +145,19 @@ async function compareAll(
           count(batch)
         },
       )
-      return { name, items: String(items), log: String(log) }
+      return { items, log }
     }
     const [there, here] = [await sums(source), await sums(target)]
-    if (there.items !== here.items || there.log !== here.log) {
-      const found = `${here.items}, ${here.log} instead of ${there.items}, ${there.log}`
+    if (String(there.items) !== String(here.items) || String(there.log) !== String(here.log)) {
+      const counts = ({ items, log }: typeof here) => `${items.count} items and ${log.count} log entries`
       throw new RequestError(
         'unsupported',
-        `${name} differs between the two stores (${found}). The migration is not finished.`,
+        `${name} differs between the two stores: ${counts(there)} there, ${counts(here)} here, or other content. ` +
+          'The migration is not finished.',
       )
     }
-    compared.push(here)
+    const { items, log } = here
+    compared.push({ name, isOwn: isOwn(container), items: items.count, logEntries: log.count })
   }
   return compared
 }
@@ -161,6 +166,10 @@ function totalOf(containers: readonly StoredContainer[]): number {
   return containers.reduce((sum, { rows, logRows }) => sum + rows + logRows, 0)
 }
 
-function nameOf({ database, id }: StoredContainer): string {
-  return `${database.id}/${id}`
+function isOwn({ database }: StoredContainer): boolean {
+  return database.id === systemDatabase
+}
+
+function nameOf(container: StoredContainer): string {
+  return isOwn(container) ? 'what Mayfly keeps for itself' : `${container.database.id}/${container.id}`
 }

@@ -8,20 +8,23 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { machine } from '../base/clock.ts'
+import { CapacityError } from '../base/error.ts'
 import type { Logger } from '../base/log.ts'
+import { watchSlowReader } from '../base/slow-reader.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
 import { readCopies } from './sockets/shared-read-buffer.ts'
-import { watchSlowReader } from './sockets/slow-reader.ts'
 import type { Certificate } from './tls/certificate.ts'
 
 export interface MongoListenerOptions {
   readonly host: string
   readonly port: number
+  /** How errors name the setting of the port. */
+  readonly portName: string
   readonly connectionsMax: number
   /**
-   * Loads the Mongo side when the first client connects. Many servers never have one, and its code takes a
-   * tenth of the memory of an idle process.
+   * Loads the Mongo side when the first client connects, and returns the same one from then on. Many servers
+   * never have a client, and its code takes a tenth of the memory of an idle process.
    */
   readonly load: () => Promise<MongoServer>
   /** Load at once: there are collections, and perhaps work that the last run did not finish. */
@@ -35,10 +38,10 @@ export interface MongoListenerOptions {
 const sniffedBytes = 3
 
 export async function listenMongo(options: MongoListenerOptions): Promise<Listener> {
-  const { host, port, connectionsMax, load, isNeeded, certificate, log, holdsProcess } = options
+  const { host, port, portName, connectionsMax, load, isNeeded, certificate, log, holdsProcess } = options
   let loading: Promise<MongoServer> | undefined
   const serverWhenLoaded = () => {
-    loading ??= load()
+    loading = load()
     return loading
   }
   let securing: Promise<(socket: Socket) => TLSSocket> | undefined
@@ -99,7 +102,9 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
       socket.off('timeout', onTimeout)
       socket.setTimeout(0)
       serve(socket, first).catch(error => {
-        log.error({ error }, 'a connection to the Mongo port could not be served')
+        // That the store is away was said once; drivers come back every second.
+        const level = error instanceof CapacityError ? 'debug' : 'error'
+        log[level]({ error }, 'a connection to the Mongo port could not be served')
         socket.destroy()
       })
     }
@@ -107,7 +112,7 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
   })
   gate.maxConnections = connectionsMax
   await new Promise<void>((resolve, reject) => {
-    gate.once('error', error => reject(explainListenError(error, { host, port, flag: '--mongo-port' })))
+    gate.once('error', error => reject(explainListenError(error, { host, port, portName })))
     gate.listen({ host, port }, resolve)
   })
   if (!holdsProcess) gate.unref()
@@ -120,7 +125,9 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => gate.close(resolve))
       for (const socket of silent) socket.destroy()
-      if (loading !== undefined) (await loading).close()
+      // If it could not be loaded, the client that wanted it was turned away, and there is nothing to close.
+      const server = await loading?.catch(() => undefined)
+      server?.close()
       const limit = machine.setTimeout(() => {
         for (const socket of sockets) socket.destroy()
       }, drainMsMax)

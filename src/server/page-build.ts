@@ -8,6 +8,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { isExecutable } from '../base/embedded.ts'
 import type { Logger } from '../base/log.ts'
 
 const builder = fileURLToPath(new URL('../../web/build.js', import.meta.url))
@@ -16,7 +17,8 @@ const buildMsMax = 60_000
 
 /** Ends when the built page is as new as its sources, or cannot be made so: then it says why in the log. */
 export async function buildPage(log: Logger): Promise<void> {
-  if (!existsSync(builder)) return
+  // The executable may lie anywhere: what is around it is not ours.
+  if (isExecutable || !existsSync(builder)) return
   try {
     await promisify(execFile)(process.execPath, [builder], { timeout: buildMsMax })
   } catch (error) {

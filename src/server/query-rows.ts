@@ -5,58 +5,70 @@ import { pageBytesMax } from '../base/limits.ts'
 import { printExtendedJson } from '../document/bson/extended-json.ts'
 import { parseExtendedDocument, parseExtendedJson } from '../document/bson/parse-extended-json.ts'
 import { bsonType } from '../document/bson/types.ts'
-import { BsonDocument, int32, int64, string, type Value } from '../document/bson/value.ts'
+import { BsonDocument, type Field, int32, int64, string, type Value } from '../document/bson/value.ts'
 import type { MongoDoor } from '../mongo/door.ts'
 import type { NosqlDoor } from '../nosql/door.ts'
+import type { DirectQuery } from '../nosql/handlers/query.ts'
 import type { PagePosition } from '../query/execute.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 
 const rowsMax = 1000
+
+/** `partitionKey` belongs to SQL; `sort` and `projection` to a filter, as extended JSON. */
+interface RowsQuery {
+  readonly text: string
+  readonly partitionKey?: DirectQuery['partitionKey']
+  readonly sort?: string
+  readonly projection?: string
+}
 
 export interface QueryDoors {
   readonly nosql: NosqlDoor
   readonly mongo: () => Promise<MongoDoor>
 }
 
-/** Yields lines, many at a time. */
+/** Yields pages. */
 export async function* queryRows(
   doors: QueryDoors,
   container: ContainerRecord,
-  text: string,
+  query: RowsQuery,
   signal: AbortSignal,
-): AsyncGenerator<string> {
-  if (container.encoding === 'json') yield* sqlRows(doors.nosql, container, text, signal)
-  else yield* documents(await doors.mongo(), container, text, signal)
+): AsyncGenerator<readonly string[], void> {
+  if (container.encoding === 'json') yield* sqlRows(doors.nosql, container, query, signal)
+  else yield* documents(await doors.mongo(), container, query, signal)
 }
 
 async function* sqlRows(
   nosql: NosqlDoor,
   container: ContainerRecord,
-  text: string,
+  { text, partitionKey }: RowsQuery,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[], void> {
+  if (/^\s*[{[]/.test(text)) {
+    throw new RequestError('malformed', 'A container takes SQL: SELECT … Filters and pipelines are for collections.')
+  }
   let position: PagePosition | undefined
   do {
     const asked = { position, rowsMax, bytesMax: pageBytesMax, signal: () => signal }
-    const { rows, next } = await nosql.query(container, { text }, asked)
+    const { rows, next } = await nosql.query(container, { text, partitionKey }, asked)
     position = next
-    yield rows.map(row => `${String(row).replaceAll(/[\r\n]+/g, ' ')}\n`).join('')
+    yield rows.map(String)
   } while (position !== undefined)
 }
 
 async function* documents(
   mongo: MongoDoor,
   { database, id }: ContainerRecord,
-  text: string,
+  query: RowsQuery,
   signal: AbortSignal,
-): AsyncGenerator<string> {
-  let { answer } = await mongo.run(database.id, findOrAggregate(id, text), signal)
+): AsyncGenerator<readonly string[], void> {
+  let { answer } = await mongo.run(database.id, findOrAggregate(id, query), signal)
   for (let name = 'firstBatch'; ; name = 'nextBatch') {
     const cursor = answer.get('cursor')
     if (cursor?.type !== bsonType.document) throw new RequestError('malformed', 'The command gives no documents.')
     const batch = cursor.get(name)
     const found: readonly Value[] = batch?.type === bsonType.array ? batch.elements : []
-    yield found.map(each => `${printExtendedJson(each, { mode: 'canonical' })}\n`).join('')
+    yield found.map(each => printExtendedJson(each, { mode: 'canonical' }))
     const cursorId = cursor.get('id')
     if (cursorId?.type !== bsonType.int64 || cursorId.value === 0n) return
     const more = BsonDocument.of([
@@ -68,14 +80,20 @@ async function* documents(
   }
 }
 
-function findOrAggregate(collection: string, text: string): BsonDocument {
+function findOrAggregate(collection: string, { text, sort, projection }: RowsQuery): BsonDocument {
   const batchSize = int32(rowsMax)
+  if (!/^\s*[{[]/.test(text)) {
+    throw new RequestError('malformed', 'A collection takes a filter {…} or a pipeline […], no SQL.')
+  }
   if (!text.trimStart().startsWith('[')) {
-    return BsonDocument.of([
-      ['find', string(collection)],
-      ['filter', parseExtendedDocument(text)],
-      ['batchSize', batchSize],
-    ])
+    const fields: Field[] = [['find', string(collection)]]
+    for (const [name, given] of Object.entries({ filter: text, sort, projection })) {
+      if (given !== undefined) fields.push([name, parseExtendedDocument(given)])
+    }
+    return BsonDocument.of([...fields, ['batchSize', batchSize]])
+  }
+  if (sort !== undefined || projection !== undefined) {
+    throw new RequestError('malformed', 'A pipeline has stages of its own for "sort" and "projection".')
   }
   const stages = parseExtendedJson(text)
   if (stages.type !== bsonType.array) throw new RequestError('malformed', 'A pipeline is an array of stages: [ … ]')

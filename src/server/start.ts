@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { withContract } from '../adapters/contract.ts'
 import type { PostgresOptions } from '../adapters/postgres/open.ts'
-import { openSqlite, type SqliteOptions } from '../adapters/sqlite/open.ts'
-import { collectMetrics, type MetricsContext } from '../admin/metrics/metrics-text.ts'
+import { openSqlite } from '../adapters/sqlite/open.ts'
+import type { SqliteOptions } from '../adapters/sqlite/store.ts'
+import type { QueryRows } from '../admin/export-calls.ts'
+import type { MetricsContext } from '../admin/metrics/metrics-text.ts'
 import { RequestCounters } from '../admin/metrics/request-counters.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { AccountKeys } from '../base/account-keys.ts'
@@ -24,7 +26,6 @@ import { HostNames } from '../base/host-names.ts'
 import type { Logger } from '../base/log.ts'
 import { MemoryAccount } from '../base/memory-account.ts'
 import { Engine } from '../engine/engine.ts'
-import { indexKeysOf } from '../engine/index-keys.ts'
 import { hasDateDeadlines } from '../mongo/collections/date-deadlines.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import { mongoUri } from '../mongo/uri.ts'
@@ -37,15 +38,16 @@ import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
 import { answerObserver } from './answer-observer.ts'
 import { logClockEvent } from './clock-log.ts'
 import { type Config, checkExposure, readKeyFile } from './config.ts'
-import { ExplorerSide, isExplorerPath, mongoSide, pageFolder } from './explorer-side.ts'
-import { giveBackWhenQuiet } from './give-back.ts'
+import { withExplorerRedirect } from './explorer-redirect.ts'
+import { ExplorerSide, isExplorerPath, mongoSide, page } from './explorer-side.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
 import { listenHttp } from './http-listener.ts'
 import { importSide } from './import-side.ts'
 import type { Listener } from './listener.ts'
+import { giveBackWhenQuiet } from './memory/give-back.ts'
 import { listenMongo } from './mongo-listener.ts'
-import { queryRows } from './query-rows.ts'
 import { QueryThreads } from './query-thread/query-threads.ts'
+import { ServerIndexKeys } from './server-index-keys.ts'
 import { enableSharedReading } from './sockets/shared-read-probe.ts'
 import type { TelemetrySettings } from './telemetry/settings.ts'
 import { certificateSource, readCertificate } from './tls/certificate.ts'
@@ -124,7 +126,8 @@ export async function startServer(
   const isFile = directory !== undefined && config.storeUrl === undefined
   const queries = new QueryThreads(isFile ? directory : undefined, log, { memory })
   const heard = { onFatal, onDisk, onPostgres, onOpened }
-  const opened = withContract(await openStore(config, makeClock, heard, isFile ? queries : undefined))
+  const indexKeys = new ServerIndexKeys()
+  const opened = withContract(await openStore(config, makeClock, heard, indexKeys, isFile ? queries : undefined))
   const store = config.feedDeaths === 'deadline' ? withPromptDeaths(opened) : opened
   const { rateLimit, partitions, strict, host } = config
   const keys = new AccountKeys(config.keys)
@@ -193,11 +196,17 @@ export async function startServer(
     areTestCommandsOn: config.areTestCommandsOn,
   }
   const imports = importSide({ engine, strict, mongo: () => loadMongo() })
+  const doors = { nosql: nosql.door, mongo: async () => (await loadMongo()).door }
+  const rowsOf: QueryRows = async function* (...asked) {
+    const { queryRows } = await import('./query-rows.ts')
+    yield* queryRows(doors, ...asked)
+  }
   const admin = adminHandler({
     ...metrics,
     mongoSettings,
-    documentKey: async (...named) =>
-      (await import('../mongo/collections/document-from-text.ts')).namedDocumentKey(...named),
+    documentKeys: async (...named) =>
+      (await import('../mongo/collections/document-from-text.ts')).possibleDocumentKeys(...named),
+    diesByDates: hasDateDeadlines,
     clock,
     log,
     keys,
@@ -206,18 +215,23 @@ export async function startServer(
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
     imports,
-    queryRows: (...asked) => queryRows({ nosql: nosql.door, mongo: async () => (await loadMongo()).door }, ...asked),
+    queryRows: rowsOf,
     dataDirectory: config.storeUrl === undefined ? config.directory : undefined,
   })
 
   let mongo: Promise<MongoServer> | undefined
   let openedMongo: MongoServer | undefined
   const loadMongo = () => {
-    mongo ??= openMongo()
+    mongo ??= openMongo().catch(error => {
+      // The next client tries again: the store was away.
+      mongo = undefined
+      throw error
+    })
     return mongo
   }
   const openMongo = async () => {
     const { MongoServer } = await import('../mongo/server.ts')
+    await indexKeys.loadForDocuments()
     openedMongo = await MongoServer.open({
       engine,
       clock,
@@ -234,7 +248,7 @@ export async function startServer(
 
   let mongoPort: number | undefined
   const explorer = new ExplorerSide(log, {
-    ...{ engine, clock, keys, hostNames, memory, log, version, strict, imports },
+    ...{ engine, clock, keys, hostNames, memory, log, version, strict, imports, queryRows: rowsOf },
     storeName: storeName(config),
     keepsData: config.directory !== undefined || config.storeUrl !== undefined,
     startedMs: machine.epochMs() - (machine.monotonicMs() - startedMs),
@@ -242,10 +256,11 @@ export async function startServer(
     mongo: () => mongoSide(loadMongo),
     mongoSwitches: mongoSettings,
     mongoPort: () => mongoPort,
-    pageFolder,
+    page,
   })
 
-  const protocol = nodeHttpHandler(nosql, memory)
+  const front = withExplorerRedirect(nosql)
+  const protocol = nodeHttpHandler(front, memory)
   const isProtocolPath = (url: string) => url.startsWith('/dbs') || !(isAdminPath(url) || isExplorerPath(url))
   const handler = (req: IncomingMessage, res: ServerResponse) => {
     const url = req.url ?? '/'
@@ -270,9 +285,9 @@ export async function startServer(
     if (config.seed !== undefined) {
       await (await import('./seed.ts')).seedStore(engine, imports, config.seed, log)
     }
-    const fastLane = { nosql, memory, isProtocolPath }
+    const fastLane = { nosql: front, memory, isProtocolPath }
     const common = { host, connectionsMax: config.connectionsMax, certificate, log, holdsProcess }
-    const web = await listenHttp({ ...common, port: config.port, handler, fastLane })
+    const web = await listenHttp({ ...common, port: config.port, portName: config.nameOf('port'), handler, fastLane })
     listeners.push(web)
     const wire =
       config.mongoPort === undefined
@@ -280,6 +295,7 @@ export async function startServer(
         : await listenMongo({
             ...common,
             port: config.mongoPort,
+            portName: config.nameOf('mongoPort'),
             load: loadMongo,
             isNeeded: await hasCollections(engine),
           })
@@ -310,7 +326,10 @@ async function hasCollections({ catalog }: Engine): Promise<boolean> {
 
 /** Its code is loaded only where telemetry is wanted. */
 async function startExporter(settings: TelemetrySettings, metrics: MetricsContext, log: Logger) {
-  const { TelemetryExporter } = await import('./telemetry/exporter.ts')
+  const [{ TelemetryExporter }, { collectMetrics }] = await Promise.all([
+    import('./telemetry/exporter.ts'),
+    import('../admin/metrics/metrics-text.ts'),
+  ])
   return new TelemetryExporter(settings, { version, collect: () => collectMetrics(metrics), log })
 }
 
@@ -334,23 +353,29 @@ async function openStore(
   { directory, storeUrl, acceptLostWrites }: Config,
   clock: (stored: StoredTime) => Clock,
   { onFatal, onDisk, onPostgres, onOpened }: StoreListeners,
+  indexKeys: ServerIndexKeys,
   queries: QueryThreads | undefined,
 ): Promise<Store> {
+  const { keysOf } = indexKeys
   if (storeUrl === undefined) {
     const { sortEntries, checkpoint } = queries ?? {}
-    return openSqlite({
+    const store = openSqlite({
       directory,
       clock,
       onFatal,
       onDisk,
       acceptLostWrites,
-      keysOf: indexKeysOf,
+      keysOf,
       sortEntries,
       checkpoint,
     })
+    await indexKeys.loadIfNeeded(store)
+    return store
   }
+  // Another gateway may create a collection at any time.
+  await indexKeys.loadForDocuments()
   const { openPostgres } = await import('../adapters/postgres/open.ts')
-  return openPostgres({ url: storeUrl, clock, onFatal, onCondition: onPostgres, onOpened, keysOf: indexKeysOf })
+  return openPostgres({ url: storeUrl, clock, onFatal, onCondition: onPostgres, onOpened, keysOf })
 }
 
 function storeName({ directory, storeUrl }: Config): string {

@@ -1,5 +1,8 @@
 /** The version of this package, from its own package.json. */
 
 import { readFileSync } from 'node:fs'
+import { embeddedText } from '../base/embedded.ts'
 
-export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+const description = embeddedText('package.json') ?? readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+
+export const version: string = JSON.parse(description).version

@@ -7,7 +7,7 @@
  */
 
 import { RequestError } from '../base/error.ts'
-import type { InputRow } from './input.ts'
+import { type InputRow, rowBytesMax } from './input.ts'
 
 const headBytes = 12
 
@@ -27,21 +27,47 @@ export function encodeRows(rows: readonly InputRow[]): Buffer {
   return frames
 }
 
-export function decodeRows(frames: Buffer): InputRow[] {
-  const rows: InputRow[] = []
-  for (let at = 0; at < frames.length; ) {
-    if (at + headBytes > frames.length) refuseFrames()
-    const line = frames.readUInt32BE(at)
-    const refusalBytes = frames.readUInt32BE(at + 4)
-    const rowBytes = frames.readUInt32BE(at + 8)
-    const start = at + headBytes + refusalBytes
-    if (start + rowBytes > frames.length) refuseFrames()
-    const refusal = refusalBytes === 0 ? undefined : frames.toString('utf8', at + headBytes, start)
-    const row = { line, bytes: frames.subarray(start, start + rowBytes), end: 0, endLine: line }
-    rows.push(refusal === undefined ? row : { ...row, refusal })
-    at = start + rowBytes
+/** Takes such rows apart as they arrive, in pieces of any size. */
+export class RowFrames {
+  /** What has arrived of a row that is not whole. */
+  #pieces: Buffer[] = []
+  #bytes = 0
+  /** How much is needed to go on. */
+  #needed = headBytes
+
+  /** The rows that are whole with this piece. Their bytes may be a view of it. */
+  add(piece: Buffer): InputRow[] {
+    this.#pieces.push(piece)
+    this.#bytes += piece.length
+    if (this.#bytes < this.#needed) return []
+    const bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)
+    const rows: InputRow[] = []
+    let at = 0
+    this.#needed = headBytes
+    while (at + headBytes <= bytes.length) {
+      const refusalBytes = bytes.readUInt32BE(at + 4)
+      const rowBytes = bytes.readUInt32BE(at + 8)
+      if (refusalBytes + rowBytes > rowBytesMax) refuseFrames()
+      const start = at + headBytes + refusalBytes
+      if (start + rowBytes > bytes.length) {
+        this.#needed = start + rowBytes - at
+        break
+      }
+      const line = bytes.readUInt32BE(at)
+      const refusal = refusalBytes === 0 ? undefined : bytes.toString('utf8', at + headBytes, start)
+      const row = { line, bytes: bytes.subarray(start, start + rowBytes), end: 0, endLine: line }
+      rows.push(refusal === undefined ? row : { ...row, refusal })
+      at = start + rowBytes
+    }
+    this.#pieces = at < bytes.length ? [bytes.subarray(at)] : []
+    this.#bytes = bytes.length - at
+    return rows
   }
-  return rows
+
+  /** Refuses a list that breaks off within a row. */
+  end(): void {
+    if (this.#bytes > 0) refuseFrames()
+  }
 }
 
 function refuseFrames(): never {

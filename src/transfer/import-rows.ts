@@ -37,9 +37,10 @@ export async function importRows<Place>(
   let storing: Promise<void> = Promise.resolve()
   try {
     for await (const batch of batches) {
+      const store = target.prepare(batch.rows, batch.from)
       await storing
       if (signal?.aborted === true) return { counts, isComplete: false }
-      storing = target.put(batch.rows, batch.from).then(async result => {
+      storing = store().then(async result => {
         addCounts(counts, result.counts)
         await onBatch?.(result, batch)
       })

@@ -12,7 +12,7 @@ const valueColumn = 'value'
 
 /** Adds the columns of a row that are new. */
 export function addColumns(row: string, columns: Set<string>): void {
-  for (const name of valuesIn(row).keys()) columns.add(name)
+  for (const name of cellsIn(row).keys()) columns.add(name)
 }
 
 export function csvHeader(columns: readonly string[]): string {
@@ -20,12 +20,12 @@ export function csvHeader(columns: readonly string[]): string {
 }
 
 export function csvRecord(row: string, columns: readonly string[]): string {
-  const values = valuesIn(row)
+  const values = cellsIn(row)
   return `${columns.map(name => valueCell(values.get(name), name)).join(',')}\r\n`
 }
 
 /** The members of a row by name, as they are written. Of repeated names the last counts. */
-function valuesIn(row: string): Map<string, string> {
+export function cellsIn(row: string): Map<string, string> {
   const reader = new JsonReader(row)
   if (reader.next !== '{') return new Map([[valueColumn, row.trim()]])
   const values = new Map<string, string>()

@@ -4,7 +4,7 @@
  * Memory does not grow with the input: a batch is read when the last one was taken.
  */
 
-import { Readable, type Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
 import { compressionOf, formatOf, headBytes, markBytes } from './detect.ts'
@@ -16,8 +16,8 @@ import { LineSplitter } from './split-lines.ts'
 import { ValueSplitter } from './split-values.ts'
 
 /** One request to a server, and what is repeated after an interruption. */
-const batchRowsDefault = 2000
-const batchBytesMax = 2 * 1024 * 1024
+const batchRowsDefault = 8000
+const batchBytesMax = 8 * 1024 * 1024
 
 export interface InputSource {
   /** For the format, and for messages. */
@@ -190,7 +190,7 @@ async function* count(chunks: AsyncIterable<Buffer>, onBytes: ((bytes: number) =
 }
 
 async function* decompressed(chunks: AsyncIterable<Buffer>, compression: 'gzip' | 'zstd'): AsyncGenerator<Buffer> {
-  const transform = compression === 'gzip' ? zlib.createGunzip() : zstdDecompress()
+  const transform = compression === 'gzip' ? zlib.createGunzip() : zlib.createZstdDecompress()
   const feeding = pipeline(Readable.from(chunks), transform)
   // The reader below gets the same error.
   feeding.catch(() => {})
@@ -207,10 +207,4 @@ function damageText(compression: 'gzip' | 'zstd', error: unknown): string {
   return isCut
     ? `The ${compression} data ends in the middle; the file was cut.`
     : `The ${compression} data is damaged (${message}).`
-}
-
-/** Node has zstd from 22.15 and 23.8 on. */
-function zstdDecompress(): Transform {
-  if (typeof zlib.createZstdDecompress === 'function') return zlib.createZstdDecompress()
-  throw new InputError(`This Node (${process.version}) has no zstd. Use Node 22.15 or later, or unpack the file.`)
 }

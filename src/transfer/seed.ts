@@ -18,6 +18,7 @@ import { JsonReader } from '../document/json-reader.ts'
 import type { ImportBatch } from './import-rows.ts'
 import type { InputPlace, InputRow } from './input.ts'
 import { readRows } from './read-rows.ts'
+import { unreadable } from './unreadable.ts'
 
 /** A seed file is read as a whole. A folder has no limit. */
 const seedBytesMax = 64 * MiB
@@ -53,6 +54,8 @@ export function readSeed(path: string): Seed {
     return /\.(jsonl|ndjson)$/i.test(path) ? readLines(text, path) : readDocument(text, path)
   } catch (error) {
     if (error instanceof RequestError) throw error
+    if (error instanceof Error && 'syscall' in error)
+      throw unreadable((error as NodeJS.ErrnoException).path ?? path, error)
     throw new RequestError('malformed', `The seed ${path} cannot be read: ${(error as Error).message}`, {
       cause: error,
     })
@@ -68,6 +71,12 @@ function described(database: unknown, given: Named, path: string): Omit<SeedCont
   }
   const paths = Array.isArray(partitionKey) ? partitionKey : (partitionKey as { paths?: string[] } | undefined)?.paths
   const key = typeof partitionKey === 'string' ? partitionKey : paths?.join(',')
+  if (typeof partitionKey === 'string' && /^[^/]/.test(partitionKey)) {
+    throw new RequestError(
+      'malformed',
+      `${path}: the "partitionKey" of ${database}/${id} begins with /: "/${partitionKey}".`,
+    )
+  }
   if (key === undefined && api === 'nosql') {
     throw new RequestError('malformed', `${path}: the container ${database}/${id} needs a "partitionKey".`)
   }
@@ -169,6 +178,8 @@ function readFolder(path: string): Seed {
   }
   const list = containers.map((each): SeedContainer => {
     const { database, container, file, definition = {}, api, partitionKey } = each
+    // A file that is missing is said before anything is loaded.
+    statSync(join(path, file))
     const source = { name: file, open: (start: number) => createReadStream(join(path, file), { start }) }
     const given = { ...definition, api, partitionKey, id: container }
     return { ...described(database, given, path), rows: () => readRows(source, {}) }

@@ -25,6 +25,8 @@ import {
 
 const newline = 0x0a
 const quote = 0x22
+/** What may separate the names of columns, until it is known which of them does. */
+const separators = ',;\t'
 
 export class CsvSplitter implements RowSplitter {
   readonly #record = new RowPieces()
@@ -32,6 +34,9 @@ export class CsvSplitter implements RowSplitter {
   #separator: string | undefined
   #isQuoted = false
   #quoteLine = 0
+  /** The last byte of the chunk before, and whether it was a closing quote. */
+  #lastByte: number | undefined
+  #hasJustClosed = false
   #recordLine: number
   #line: number
   #offset: number
@@ -51,17 +56,28 @@ export class CsvSplitter implements RowSplitter {
     }
   }
 
-  /** A record ends with a line, unless the end of the line is inside quotes. */
+  /**
+   * A record ends with a line, unless the end of the line is inside quotes. Only a cell that begins with a
+   * quote is quoted: in `5" pipe` the quote means nothing, and costs this row alone.
+   */
   split(chunk: Buffer, rows: InputRow[]): void {
     let start = 0
     let nextQuote = chunk.indexOf(quote)
+    let closedAt = this.#hasJustClosed ? -1 : undefined
     let at = 0
     for (;;) {
       const end = chunk.indexOf(newline, at)
       const stop = end === -1 ? chunk.length : end
       for (; nextQuote !== -1 && nextQuote < stop; nextQuote = chunk.indexOf(quote, nextQuote + 1)) {
-        this.#isQuoted = !this.#isQuoted
-        if (this.#isQuoted) this.#quoteLine = this.#line
+        const before = nextQuote === 0 ? this.#lastByte : chunk[nextQuote - 1]
+        if (this.#isQuoted) {
+          this.#isQuoted = false
+          closedAt = nextQuote
+        } else if (closedAt === nextQuote - 1 || this.#isBetweenCells(before)) {
+          // Behind a closing quote it is the second of two, which are one inside the cell.
+          this.#isQuoted = true
+          this.#quoteLine = this.#line
+        }
       }
       if (end === -1) break
       this.#line++
@@ -72,6 +88,15 @@ export class CsvSplitter implements RowSplitter {
       start = end + 1
     }
     this.#record.add(chunk.subarray(start))
+    if (chunk.length === 0) return
+    this.#lastByte = chunk.at(-1)
+    this.#hasJustClosed = closedAt === chunk.length - 1
+  }
+
+  /** Whether a cell begins behind this byte. */
+  #isBetweenCells(byte: number | undefined): boolean {
+    if (byte === undefined || byte === newline) return true
+    return (this.#separator ?? separators).includes(String.fromCharCode(byte))
   }
 
   end(rows: InputRow[]): void {

@@ -195,6 +195,22 @@ test('a row of CSV that cannot be read is refused at its line', async () => {
   ])
 })
 
+test('a quote inside a cell costs its own row, not the rows up to the next quote', async () => {
+  const text = 'id;v\n1;5" pipe\n2;a\n3;6""7" x\n4;b\n5;"c"d\n6;"e\n;""f"\n7;,"g\n8;h\n'
+  for (const chunkBytes of [1, 2, 3, 7, 1000]) {
+    assert.deepEqual((await read('a.csv', text, chunkBytes)).rows, [
+      [2, 'Column 2 has a quote, but does not begin with one.'],
+      [3, '{"id":"2","v":"a"}'],
+      [4, 'Column 2 has a quote, but does not begin with one.'],
+      [5, '{"id":"4","v":"b"}'],
+      [6, 'Column 2 goes on behind its closing quote.'],
+      [7, '{"id":"6","v":"e\\n;\\"f"}'],
+      [9, 'Column 2 has a quote, but does not begin with one.'],
+      [10, '{"id":"8","v":"h"}'],
+    ])
+  }
+})
+
 const broken: readonly [what: string, name: string, text: string | Buffer, rows: number, error: RegExp][] = [
   [
     'an array without a comma',

@@ -16,6 +16,8 @@ export type ImportMode = (typeof importModes)[number]
 export interface RefusedRow {
   readonly line: number
   readonly reason: string
+  /** There is an item with its key: with another mode it would not be refused. */
+  readonly isTaken?: boolean
 }
 
 export interface ImportCounts {
@@ -34,8 +36,11 @@ export interface ImportAnswer {
 }
 
 export interface ImportTarget {
-  /** `from`: rows of the import before these. When it resolves, the rows are durable. */
-  put(rows: readonly InputRow[], from: number): Promise<ImportAnswer>
+  /**
+   * Does for these rows what can be done while others are stored. `from`: rows of the import before these.
+   * What it returns stores them: when that resolves, they are durable.
+   */
+  prepare(rows: readonly InputRow[], from: number): () => Promise<ImportAnswer>
 }
 
 export function noCounts(): ImportCounts {

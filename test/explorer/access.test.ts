@@ -9,6 +9,7 @@ import { KeyAttempts } from '../../src/explorer/access/attempts.ts'
 import { callerOf } from '../../src/explorer/access/guard.ts'
 import { LoginSessions } from '../../src/explorer/access/sessions.ts'
 import { PageFiles } from '../../src/explorer/files/page-files.ts'
+import { pageInFolder } from '../../src/explorer/files/page-source.ts'
 import { mayfly } from '../../src/index.ts'
 import { temporaryDirectory } from '../support/start-server.ts'
 import { apiClient } from './api-client.ts'
@@ -130,7 +131,7 @@ test('a session ends by age, by idleness and with its key; a read-only one may n
 
 test('the page is served with its policy, compressed and cached; other paths are the page', async () => {
   const folder = temporaryDirectory()
-  const files = new PageFiles(folder)
+  const files = new PageFiles(pageInFolder(folder))
   const { createServer } = await import('node:http')
   const server = createServer((req, res) => {
     const path = decodeURIComponent(new URL(req.url!, 'http://x').pathname.slice('/_explorer/'.length))

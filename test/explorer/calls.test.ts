@@ -53,6 +53,36 @@ test('the tree has counts, TTL badges and the next to die; containers come and g
   assert.equal((await ask('POST', 'api/databases', { body: { id: 'shop' } })).status, 409)
 })
 
+test('a container is made with unique keys and throughput, and what is wrong is refused at its field', async () => {
+  const uniqueKeys = [['/email'], ['/name', '/address/zip']]
+  const throughput = { kind: 'autoscale', maxRuPerSecond: 2000 }
+  const c = await newContainer({ uniqueKeys, throughput })
+  const { definition, throughput: made } = await ok('GET', `${c}/settings`)
+  assert.deepEqual(definition.uniqueKeyPolicy, { uniqueKeys: uniqueKeys.map(paths => ({ paths })) })
+  assert.equal(made.maxRuPerSecond, 2000)
+  await create(c, { id: 'a', pk: 'p', email: 'x', name: 'a' })
+  const second = await ask('POST', `${c}/items`, { body: { text: '{"id":"b","pk":"p","email":"x","name":"b"}' } })
+  assert.equal(second.status, 409)
+  for (const [more, field] of [
+    [{ uniqueKeys: '/email' }, 'uniqueKeys'],
+    [{ uniqueKeys: ['/email'] }, 'uniqueKeys'],
+    [{ uniqueKeys: Array(11).fill(['/email']) }, 'uniqueKeys'],
+    [{ uniqueKeys: [['/email'], ['/first-name']] }, 'uniqueKeys/1'],
+    [{ uniqueKeys: [[]] }, 'uniqueKeys/0'],
+    [{ partitionKey: ['pk'] }, 'partitionKey'],
+    [{ throughput: { kind: 'manual', ruPerSecond: 450 } }, 'throughput'],
+    [{ throughput: { kind: 'manual', ruPerSecond: '500' } }, 'throughput'],
+    [{ throughput: { kind: 'autoscale', maxRuPerSecond: 400 } }, 'throughput'],
+    [{ throughput: { kind: 'often' } }, 'throughput'],
+    [{ ...collection, uniqueKeys }, 'uniqueKeys'],
+  ] as const) {
+    const body = { api: 'nosql', id: 'refused', partitionKey: ['/pk'], ...more }
+    const refused = await ask('POST', 'api/databases/shop/containers', { body })
+    assert.deepEqual([refused.status, refused.json.field], [400, field], JSON.stringify(more))
+  }
+  assert.equal((await ask('GET', C('shop', 'refused'))).status, 404)
+})
+
 test('the demo makes 200 items that are dead after 30 s', async () => {
   assert.deepEqual(await ok('POST', 'api/demo'), { database: 'demo', container: 'sessions', items: 200, ttl: 30 })
   const c = C('demo', 'sessions')
@@ -102,6 +132,26 @@ test('SQL page by page, with the lives of its rows, its charge and its plan', as
   assert.equal((await ask('DELETE', 'api/queries/none')).status, 404)
 })
 
+test('rows have the lives of their items in large containers too; rows of several items have none', async () => {
+  const c = await newContainer()
+  // Above inlineRowsMax a scan runs in the query thread.
+  const lines = Array.from({ length: 600 }, (_, n) => JSON.stringify({ id: `i${n}`, pk: 'p', n, ttl: 100 + n }))
+  const headers = { 'content-type': 'application/octet-stream' }
+  await ok('POST', `${c}/import?name=a.jsonl`, undefined, { rawBody: lines.join('\n'), headers })
+  const first = async (text: string) => ok('POST', `${c}/query`, { id: 'q', text, limit: 2 })
+  for (const order of ['', ' ORDER BY c.n DESC']) {
+    const { rows, lives } = await first(`SELECT c.id, c.n FROM c WHERE c.n >= 590${order}`)
+    assert.deepEqual(
+      lives.map((life: { deadline: number } | null) => life?.deadline),
+      rows.map(({ n }: { n: number }) => db.clock.now() + 100 + n),
+      order,
+    )
+  }
+  for (const text of ['SELECT DISTINCT VALUE c.n % 3 FROM c', 'SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n']) {
+    assert.deepEqual((await first(text)).lives, [null, null], text)
+  }
+})
+
 test('a running query is canceled by its id', async () => {
   const c = await newContainer()
   const list = Array.from({ length: 100 }, (_, at) => at)
@@ -117,7 +167,7 @@ test('a running query is canceled by its id', async () => {
     await new Promise(resolve => setImmediate(resolve))
   }
   const { status, json } = await running
-  assert.deepEqual([status, json.code], [408, 'canceled'])
+  assert.deepEqual([status, json.code], [499, 'canceled'])
 })
 
 test('a Mongo document survives an edit: types, order, dates, 64-bit numbers, decimals, binary data', async () => {
@@ -286,6 +336,75 @@ test('Mongo indexes: a date index ends documents; the switches', async () => {
   assert.equal((await ask('POST', 'api/mongo', { body: { documentTtl: 1 } })).json.field, 'documentTtl')
 })
 
+test('a date index that would end more than the user saw is refused, a new one and another time', async () => {
+  const c = await newContainer({ ...collection, defaultTtl: null })
+  const now = db.clock.now()
+  const write = (_id: number, ago: number) => {
+    const at = { $date: new Date((now - ago) * 1000).toISOString() }
+    return ok('POST', `${c}/items`, { text: JSON.stringify({ _id, at }) })
+  }
+  for (let n = 0; n < 20; n++) await write(n, 100 + n)
+  await write(20, -100)
+  await write(21, 500)
+  await ok('POST', `${c}/items`, { text: '{"_id":22,"at":"yesterday"}' })
+  const key = { at: 1 }
+  const partialFilterExpression = { _id: { $lt: 21 } }
+  const preview = async (index: object) => (await ok('POST', `${c}/ttl/preview`, { index })).now
+  assert.equal(await preview({ key, expireAfterSeconds: 0 }), 21)
+  assert.equal(await preview({ key, expireAfterSeconds: 0, partialFilterExpression }), 20)
+  assert.equal(await preview({ key, expireAfterSeconds: 119 }), 2, 'the last of them is dead at the second itself')
+  assert.equal(await preview({ key, expireAfterSeconds: 120 }), 1)
+  assert.equal(await preview({ key, expireAfterSeconds: 600 }), 0)
+  for (const [index, field] of [
+    [{ key, expireAfterSeconds: -1 }, 'expireAfterSeconds'],
+    [{ key: {}, expireAfterSeconds: 0 }, 'key'],
+    [{ key: { at: 1, n: 1 }, expireAfterSeconds: 0 }, 'key'],
+    [{ key: { _ts: 1 }, expireAfterSeconds: 0 }, 'key'],
+    [7, 'index'],
+  ] as const) {
+    const refused = await ask('POST', `${c}/ttl/preview`, { body: { index } })
+    assert.deepEqual([refused.status, refused.json.field], [400, field], JSON.stringify(index))
+  }
+
+  const count = async () => (await ok('GET', `${c}/items/counts`)).all
+  const index = { key, expireAfterSeconds: 300, partialFilterExpression }
+  await ok('POST', `${c}/indexes`, { ...index, expectNow: 0 })
+  assert.equal(await count(), 23)
+  const put = (expectNow: number) => ask('PUT', `${c}/indexes/at_1`, { body: { expireAfterSeconds: 0, expectNow } })
+  assert.equal(await preview({ name: 'at_1', expireAfterSeconds: 0 }), 20, 'the filter of the index counts')
+  const shorter = await put(9)
+  assert.deepEqual([shorter.status, shorter.json.code, shorter.json.preview.now], [409, 'conflict', 20])
+  assert.equal(await count(), 23)
+  assert.equal((await put(10)).status, 200)
+  assert.equal(await count(), 3)
+
+  const other = await newContainer({ ...collection, defaultTtl: null })
+  for (let n = 0; n < 12; n++) {
+    await ok('POST', `${other}/items`, { text: `{"_id":${n},"at":{"$date":"2020-01-01T00:00:00Z"}}` })
+  }
+  const refused = await ask('POST', `${other}/indexes`, { body: { key, expireAfterSeconds: 0, expectNow: 1 } })
+  assert.deepEqual([refused.status, refused.json.preview], [409, { now: 12 }])
+  const { indexes } = await ok('GET', `${other}/settings`)
+  assert.equal(indexes.length, 1, 'nothing was made')
+})
+
+test('a definition with another default ttl is refused if more would die than the user saw', async () => {
+  const c = await newContainer()
+  for (let n = 0; n < 20; n++) await create(c, { id: `i${n}`, pk: 'p' })
+  await ok('POST', 'api/clock', { advance: '100s' })
+  const { definition, etag } = await ok('GET', `${c}/settings`)
+  const put = (expectNow: number) =>
+    ask('PUT', `${c}/settings`, {
+      body: { definition: { ...definition, defaultTtl: 60 }, expectNow },
+      headers: { 'if-match': etag },
+    })
+  const refused = await put(5)
+  assert.deepEqual([refused.status, refused.json.preview.now], [409, 20])
+  assert.equal((await ok('GET', `${c}/items/counts`)).all, 20)
+  assert.equal((await put(20)).status, 200)
+  assert.equal((await ok('GET', `${c}/items/counts`)).all, 0)
+})
+
 test('forecast, what lies behind, and the impact of a step of the clock come true', async () => {
   const c = await newContainer()
   await ok('POST', 'api/purge', { pause: true })
@@ -360,6 +479,24 @@ test('the feed shows writes, and where a log is kept deletes and deaths', async 
   assert.deepEqual((await ok('GET', `${plain}/feed?after=${first.next}`)).changes, [])
 })
 
+test('a feed begins with its newest changes, however many there are', async () => {
+  const c = await newContainer()
+  const lines = Array.from({ length: 3000 }, (_, n) => `{"id":"old${n}","pk":"p"}`).join('\n')
+  const headers = { 'content-type': 'application/octet-stream' }
+  await ok('POST', `${c}/import?name=a.jsonl`, undefined, { rawBody: lines, headers })
+  const crowd = await ok('GET', `${c}/feed`)
+  assert.deepEqual([crowd.changes.length, crowd.isCut], [0, true], 'too many in one second to find the newest')
+  await ok('POST', 'api/clock', { advance: '5s' })
+  for (const id of ['x', 'y', 'z']) await create(c, { id, pk: 'p' })
+  const found = await ok('GET', `${c}/feed?limit=2`)
+  const ids = (page: { changes: { id: string }[] }) => page.changes.map(({ id }) => id)
+  assert.deepEqual([ids(found), found.isCut], [['y', 'z'], true])
+  const wider = await ok('GET', `${c}/feed?limit=5`)
+  assert.deepEqual([ids(wider), wider.isCut], [['x', 'y', 'z'], true])
+  await create(c, { id: 'next', pk: 'p' })
+  assert.deepEqual(ids(await ok('GET', `${c}/feed?after=${found.next}`)), ['next'])
+})
+
 test('scripts are listed, saved, run with their log, and deleted', async () => {
   const c = await newContainer()
   const body = 'function hi(name) { console.log("called " + name); getContext().getResponse().setBody({ hi: name }) }'
@@ -419,6 +556,9 @@ test('a file is imported as it arrives, refused lines are told; an export gives 
   const refused = (await ask('GET', 'api/jobs/imp/refused')).text.trim().split('\n')
   assert.deepEqual([refused.length, JSON.parse(refused[1]!).text], [2, '{"id":'])
   assert.equal((await ok('GET', `${c}/items/counts`)).all, 2998)
+  const again = `${c}/import?name=items.jsonl.gz&mode=create&skip=3000`
+  const nothing = await ok('POST', again, undefined, { rawBody, headers })
+  assert.deepEqual([nothing.state, nothing.done, nothing.written, nothing.refused], ['done', 3000, 0, 0])
   const exported = await ask('GET', `${c}/export?format=jsonl`)
   assert.equal(exported.status, 200)
   assert.match(String(exported.headers['content-disposition']), /attachment; filename="shop-c\d+\.jsonl"/)
@@ -432,12 +572,93 @@ test('a file is imported as it arrives, refused lines are told; an export gives 
   assert.equal(csv.text, 'id,n\r\ni0,0\r\ni1,1\r\ni2,2\r\n')
   assert.equal((await ask('GET', `${c}/export?query=${encodeURIComponent('SELEC')}`)).status, 400)
   assert.equal((await ask('POST', `${c}/import`, { rawBody: 'x' })).status, 400)
+  const twice = await ok('POST', `${c}/import?name=items.jsonl.gz`, undefined, { rawBody, headers })
+  assert.deepEqual([twice.written, twice.refused], [0, 3000], 'what is there is not replaced by default')
   const mongo = await newContainer(collection)
-  const text = '{"_id":{"$oid":"69170c8be41f6c2a90d1b104"},"n":{"$numberLong":"5"}}\n'
-  assert.equal((await ok('POST', `${mongo}/import?name=a.jsonl`, undefined, { rawBody: text, headers })).written, 1)
-  assert.equal((await ask('GET', `${mongo}/export`)).text, text)
+  const text = '{"_id":{"$oid":"69170c8be41f6c2a90d1b104"},"n":{"$numberLong":"5"}'
+  const imported = await ok('POST', `${mongo}/import?name=a.jsonl`, undefined, { rawBody: `${text}}\n`, headers })
+  assert.equal(imported.written, 1)
+  const now = db.clock.now()
+  const note = JSON.stringify({ exportedAt: now, expiresAt: now + 3600 })
+  assert.equal((await ask('GET', `${mongo}/export`)).text, `${text},"_mayfly":${note}}\n`)
   assert.deepEqual(
     (await ask('GET', `${mongo}/export?format=json&query=${encodeURIComponent('[{"$count":"n"}]')}`)).json,
     [{ n: { $numberInt: '1' } }],
   )
+})
+
+test('an export of the page comes back with the lives that were left', async () => {
+  const headers = { 'content-type': 'application/octet-stream' }
+  for (const format of ['jsonl', 'json']) {
+    for (const [more, key, item] of [
+      [{}, '&partitionKey=["p"]', { pk: 'p' }],
+      [collection, '', {}],
+    ] as const) {
+      const [from, to] = [await newContainer(more), await newContainer(more)]
+      const idName = more === collection ? '_id' : 'id'
+      await create(from, { [idName]: 'inherits', ...item })
+      await db.clock.advance('20m')
+      const { text } = await ask('GET', `${from}/export?format=${format}`)
+      await db.clock.advance('5m')
+      await ok('POST', `${to}/import?format=${format}&keepTtl=remaining`, undefined, { rawBody: text, headers })
+      const { deadline, ts } = await ok('GET', `${to}/item?id=inherits${key}`)
+      assert.equal(deadline - ts, 40 * 60, `${format} ${idName}`)
+      const csv = (await ask('GET', `${from}/export?format=csv`)).text
+      assert.doesNotMatch(csv, /_mayfly/)
+    }
+  }
+})
+
+test('an export and the demo wait for throughput', async () => {
+  const limited = await mayfly({ clock: 'manual', rateLimit: true })
+  try {
+    const asked = apiClient(limited.endpoint)
+    await asked('POST', 'api/databases', { body: { id: 'shop' } })
+    const throughput = (ruPerSecond: number) => ({ throughput: { kind: 'manual', ruPerSecond } })
+    const body = { api: 'nosql', id: 'c', partitionKey: ['/pk'], ...throughput(10_000) }
+    await asked('POST', 'api/databases/shop/containers', { body })
+    const c = C('shop', 'c')
+    const text = (n: number) => JSON.stringify({ id: `i${n}`, pk: 'p', long: 'x'.repeat(10_000) })
+    for (let n = 0; n < 100; n++)
+      assert.equal((await asked('POST', `${c}/items`, { body: { text: text(n) } })).status, 201)
+    assert.equal((await asked('PUT', `${c}/settings`, { body: throughput(1000) })).status, 200)
+    const sizes = await Promise.all(
+      Array.from({ length: 12 }, async () => (await asked('GET', `${c}/export`)).text.trim().split('\n').length),
+    )
+    assert.deepEqual(new Set(sizes), new Set([100]))
+    assert.equal((await asked('POST', 'api/demo')).status, 201)
+    assert.equal((await asked('GET', `${C('demo', 'sessions')}/items/counts`)).json.all, 200)
+  } finally {
+    await limited.close()
+  }
+})
+
+test('an export of a query has its partition key, its sort and its projection', async () => {
+  const c = await newContainer()
+  for (const [id, pk, n] of [
+    ['a', 'p', 2],
+    ['b', 'q', 1],
+    ['c', 'p', 3],
+  ])
+    await create(c, { id, pk, n })
+  const exported = (of: string, parameters: Record<string, string>) =>
+    ask('GET', `${of}/export?${new URLSearchParams({ format: 'json', ...parameters })}`)
+  const inOrder = 'SELECT VALUE c.id FROM c ORDER BY c.n'
+  assert.deepEqual((await exported(c, { query: inOrder })).json, ['b', 'a', 'c'])
+  assert.deepEqual((await exported(c, { query: inOrder, partitionKey: '["p"]' })).json, ['a', 'c'])
+  const mongo = await newContainer(collection)
+  for (const n of [1, 3, 2]) await create(mongo, { _id: n, n: -n, is: 'odd' })
+  const found = await exported(mongo, { query: '{"_id": {"$gt": 1}}', sort: '{"n": 1}', projection: '{"n": 1}' })
+  assert.deepEqual(
+    found.json.map((each: object) => JSON.stringify(each)),
+    [3, 2].map(n => `{"_id":{"$numberInt":"${n}"},"n":{"$numberInt":"${-n}"}}`),
+  )
+  for (const wrong of [
+    { query: '[]', sort: '{}' },
+    { sort: '{}' },
+    { query: inOrder, partitionKey: 'p' },
+    { query: '{}', projection: '[' },
+  ]) {
+    assert.equal((await exported('partitionKey' in wrong ? c : mongo, wrong)).status, 400, JSON.stringify(wrong))
+  }
 })

@@ -41,6 +41,21 @@ async function allPages(c: string, query: string): Promise<string[]> {
   return ids
 }
 
+test('a filter of documents that would take very long is ended', async () => {
+  const c = await newContainer(null, 'mongo', [])
+  await create(c, { _id: 1, n: 1 })
+  const million = { $range: [0, { $add: [1_000_000, '$n'] }] }
+  const each = { $size: { $filter: { input: million, cond: { $gt: ['$$this', '$$x'] } } } }
+  const endless = { $expr: { $gt: [0, { $sum: { $map: { input: million, as: 'x', in: each } } }] } }
+  for (const path of ['items?', 'items/counts?', 'items?order=natural&']) {
+    const { status, text } = await ask('GET', `${c}/${path}query=${encodeURIComponent(JSON.stringify(endless))}`)
+    assert.equal(status, 504, text)
+    assert.match(text, /The filter takes more than/)
+  }
+  const { items } = await ok(ask('GET', `${c}/items?query=${encodeURIComponent('{"$expr":{"$gt":["$n",0]}}')}`))
+  assert.equal(items.length, 1)
+})
+
 test('the soonest come first, in pages, then those that never die', async () => {
   const c = await newContainer()
   await create(
@@ -69,10 +84,30 @@ test('the soonest come first, in pages, then those that never die', async () => 
   assert.equal(items[2].rule, 'inherited')
   assert.equal(items[2].ttl, null)
   assert.equal(items[4].deadline, null)
-  assert.deepEqual((await allPages(c, 'order=newest&limit=2')).length, 5)
+  for (const limit of [1, 2, 100]) {
+    assert.deepEqual(await allPages(c, `order=latest&limit=${limit}`), expected.toReversed())
+    const newest = await allPages(c, `order=newest&limit=${limit}`)
+    assert.deepEqual(await allPages(c, `order=oldest&limit=${limit}`), newest.toReversed())
+    assert.equal(newest.length, 5)
+  }
   assert.deepEqual((await allPages(c, 'order=natural&limit=2')).sort(), [...expected].sort())
   assert.deepEqual(await allPages(c, `from=${now + 90}&limit=2`), ['inherits', 'own500', 'never'])
   assert.deepEqual(await allPages(c, `from=${now + 10}&to=${now + 100}`), ['own90', 'inherits'])
+})
+
+test('the latest first is the soonest first from its end, also of what comes at the same place', async () => {
+  for (const defaultTtl of [null, -1, 100]) {
+    const c = await newContainer(defaultTtl)
+    for (let n = 0; n < 4; n++) {
+      const ttl = n % 2 === 0 ? 100 : -1
+      await create(c, { id: `inherits${n}`, pk: 'a' }, { id: `own${n}`, pk: 'a', ttl })
+      await db.clock.advance('1s')
+    }
+    for (const filter of ['all', 'minute', 'never', 'dead']) {
+      const soonest = await allPages(c, `filter=${filter}&limit=3`)
+      assert.deepEqual(await allPages(c, `filter=${filter}&order=latest&limit=3`), soonest.toReversed(), filter)
+    }
+  }
 })
 
 test('filters, counts and the dead that are still present', async () => {
@@ -227,6 +262,8 @@ test('bad input is refused with its place, and nothing happens', async () => {
         400,
         { field: 'query', line: 1, column: 13 },
       ],
+      ['GET', `${c}/items?query=${encodeURIComponent('c.a = = 1')}`, {}, 400, { field: 'query', line: 1, column: 7 }],
+      ['GET', `${c}/items?query=k1`, {}, 400, { field: 'query' }],
       ['GET', `${c}/items?query=${encodeURIComponent('ORDER BY c.a')}`, {}, 400, {}],
       ['GET', `${c}/item?key=zzz`, {}, 400, { code: 'malformed' }],
       ['GET', `${c}/item`, {}, 400, { field: 'key' }],

@@ -20,6 +20,26 @@ async function withItems(items: readonly Record<string, unknown>[], defaultTtl =
   return { container, path: `data/shop/${id}/items`, call: C('shop', id) }
 }
 
+/** A container with many items, written by an import: `itemOf` says what the one of a number is. */
+async function withMany(size: number, itemOf: (n: number) => object, defaultTtl?: number) {
+  const { database } = await client.databases.createIfNotExists({ id: 'shop' })
+  const id = `c${++made}`
+  await database.containers.create({ id, partitionKey: '/pk', ...(defaultTtl !== undefined && { defaultTtl }) })
+  const rawBody = Array.from({ length: size }, (_, n) => JSON.stringify({ pk: 'a', ...itemOf(n) })).join('\n')
+  const headers = { 'content-type': 'application/octet-stream' }
+  const { json } = await ask('POST', `${C('shop', id)}/import?name=a.jsonl`, { rawBody, headers })
+  assert.equal(json.written, size)
+  return `data/shop/${id}/items`
+}
+
+const numbered = (n: number) => `i${String(n).padStart(5, '0')}`
+
+const scrollToEnd = (page: Page) => page.locator('.grid').evaluate(each => each.scrollTo(0, each.scrollHeight))
+
+/** Twice, because what is scrolled is drawn by the next frame. */
+const drawn = (page: Page) =>
+  page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+
 const rows = (page: Page) => page.locator('.gr[data-key]')
 const row = (page: Page, id: string) => rows(page).filter({ has: page.locator('.c-id', { hasText: id }) })
 
@@ -79,6 +99,43 @@ explorer.test('a row that somebody points at stays, struck, until the pointer le
   await row(page, 'held').waitFor({ state: 'detached' })
 })
 
+explorer.test('why an item died is said for a row, by a click and by a key', {}, async ({ page, open }) => {
+  await explorer.admin('POST', 'purge', { pause: true })
+  const { container, path } = await withItems([{ id: 'own', ttl: 10 }, { id: 'inherits' }, { id: 'stays', ttl: -1 }])
+  await open(path)
+  await row(page, 'own').hover()
+  await db.clock.advance('10s')
+  await row(page, 'own').getByRole('button', { name: 'Why?' }).click()
+  const explained = (id: string) => page.getByRole('region', { name: `item ${id}` }).locator('.explain p')
+  await explained('own')
+    .getByText(/^Died at \d\d:\d\d:\d\d: its own ttl is 10 s and it was last written at .* nobody sees it\.$/)
+    .waitFor()
+
+  // The grid has the focus on a row, and W explains it.
+  await db.clock.advance('1h')
+  const { resource } = await container.read()
+  await container.replace({ ...resource, id: container.id, defaultTtl: 36_000 } as never)
+  await open(`${path}?filter=dead`)
+  await row(page, 'inherits').waitFor()
+  await row(page, 'inherits').focus()
+  await page.keyboard.press('w')
+  await explained('inherits')
+    .getByText('Died under an earlier setting. Death is final: a later setting does not bring it back.')
+    .waitFor()
+  assert.equal(await page.locator('.lifeline').count(), 0, 'nobody knows when it died')
+  assert.doesNotMatch(await page.locator('.cm-content').innerText(), /1970/)
+  await row(page, 'own').focus()
+  await page.keyboard.press('w')
+  await explained('own')
+    .getByText(/^Died at .*: its own ttl is 10 s/)
+    .waitFor()
+  await open(path)
+  await row(page, 'stays').focus()
+  await page.keyboard.press('w')
+  await explained('stays').getByText('Never dies: its own ttl is -1.').waitFor()
+  await explorer.admin('POST', 'purge', { pause: false })
+})
+
 explorer.test(
   'the groups filter, the dead are shown as dead, and the purge removes them',
   {},
@@ -110,6 +167,22 @@ explorer.test(
   },
 )
 
+explorer.test('the foot names the rows that are in view', {}, async ({ page, open }) => {
+  await open(await withMany(60, n => ({ id: numbered(n) })))
+  await row(page, 'i00000').waitFor()
+  const inView = () =>
+    page.evaluate<number>(`(() => {
+      const { bottom } = document.querySelector('.grid').getBoundingClientRect()
+      const rows = [...document.querySelectorAll('.gr[data-key]')]
+      return rows.filter(row => row.getBoundingClientRect().top < bottom).length
+    })()`)
+  for (const height of [900, 500]) {
+    await page.setViewportSize({ width: 1440, height })
+    await drawn(page)
+    await page.getByText(`Rows 1 to ${await inView()} of 60`, { exact: true }).waitFor()
+  }
+})
+
 explorer.test('a query filters, and its mistake is shown at the field', { failures: [400] }, async ({ page, open }) => {
   const { path } = await withItems([
     { id: 'w1', season: 'winter' },
@@ -123,10 +196,17 @@ explorer.test('a query filters, and its mistake is shown at the field', { failur
   await row(page, 's1').waitFor({ state: 'detached' })
   await page.getByText('1 of 2 match').waitFor()
   assert.match(page.url(), /query=WHERE/)
+  await field.fill('c.season = "summer"')
+  await field.press('Enter')
+  await row(page, 's1').waitFor()
+  await row(page, 'w1').waitFor({ state: 'detached' })
   await field.fill('WHERE c.season = = 1')
   await field.press('Enter')
   await page.locator('#filter-problem').waitFor()
   assert.equal(await field.getAttribute('aria-invalid'), 'true')
+  await field.fill('w1')
+  await field.press('Enter')
+  await page.getByText('w1 is one word, and no condition. To look for an id: c.id = "w1".').waitFor()
 })
 
 explorer.test('an edit is saved against the version that was read', {}, async opened => {
@@ -251,30 +331,173 @@ explorer.test('selected rows are deleted after asking with their count', {}, asy
   )
 })
 
-explorer.test(
-  'of a thousand rows sixty are in the page, and pages come as they are needed',
-  {},
-  async ({ page, open }) => {
-    const { call, path } = await withItems([])
-    const text = (n: number) => JSON.stringify({ id: `i${String(n).padStart(4, '0')}`, pk: 'a', ttl: 5000 + n })
-    for (let from = 0; from < 1000; from += 50) {
-      await Promise.all(
-        Array.from({ length: 50 }, (_, n) => ask('POST', `${call}/items`, { body: { text: text(from + n) } })),
-      )
-    }
-    const asked: string[] = []
-    page.on('request', request => {
-      if (request.url().includes('/items?')) asked.push(request.url())
-    })
-    await open(path)
-    await row(page, 'i0000').waitFor()
-    assert.ok((await rows(page).count()) <= 60)
-    await page.locator('.grid').evaluate(grid => grid.scrollTo(0, grid.scrollHeight))
-    await row(page, 'i0999').waitFor()
-    assert.ok((await rows(page).count()) <= 60)
-    assert.ok(asked.length <= 6, `${asked.length} pages were asked for`)
-  },
-)
+/** Opens a list, scrolls, jumps to its end, and counts what that took. */
+async function browse({ page, open }: OpenPage, path: string, last: string) {
+  const seen = { calls: 0, bytes: 0 }
+  page.on('requestfinished', async request => {
+    if (!request.url().includes('/api/databases/')) return
+    seen.calls++
+    seen.bytes += (await request.sizes()).responseBodySize
+  })
+  await open(path)
+  await row(page, 'i00000').waitFor()
+  const grid = page.locator('.grid')
+  for (let step = 1; step <= 5; step++) await grid.evaluate(each => each.scrollBy(0, 500))
+  await page.waitForLoadState('networkidle')
+  await grid.evaluate(each => each.scrollTo(0, each.scrollHeight))
+  await row(page, last).waitFor()
+  await page.waitForLoadState('networkidle')
+  assert.ok((await rows(page).count()) <= 60, 'sixty rows are in the page')
+  await page.goto('about:blank')
+  return seen
+}
+
+explorer.test('what a long list asks for does not grow with it', {}, async opened => {
+  const costs = []
+  for (const size of [2_000, 50_000]) {
+    const ttlOf = (n: number) => 5000 + Math.floor((n * 50_000) / size)
+    const path = await withMany(size, n => ({ id: numbered(n), ttl: ttlOf(n) }), 3600)
+    costs.push(await browse(opened, path, numbered(size - 1)))
+  }
+  const [small, large] = costs as [{ calls: number; bytes: number }, { calls: number; bytes: number }]
+  assert.ok(large.calls <= small.calls + 4 && large.calls <= 20, `${large.calls} calls, ${small.calls} before`)
+  assert.ok(large.bytes <= 2 * small.bytes, `${large.bytes} bytes, ${small.bytes} before`)
+})
+
+explorer.test('the end of a list is reached where nothing dies, in every order', {}, async ({ page, open }) => {
+  const path = await withMany(5_000, n => ({ id: numbered(n), n }))
+  const last = async (address: string, id: string, rowIndex: number) => {
+    await open(address)
+    await rows(page).first().waitFor()
+    await page.locator('.gfoot', { hasText: /5,000( match)?$/ }).waitFor()
+    await scrollToEnd(page)
+    await row(page, id).waitFor()
+    assert.equal(await row(page, id).getAttribute('aria-rowindex'), String(rowIndex))
+    assert.ok((await rows(page).count()) <= 60, 'sixty rows are in the page')
+  }
+  await last(path, numbered(4_999), 5_001)
+  // Each row on the way stands at its own place.
+  await page.locator('.grid').evaluate(each => each.scrollTo(0, 2_500 * 30))
+  await row(page, numbered(2_510)).waitFor()
+  assert.equal(await row(page, numbered(2_510)).getAttribute('aria-rowindex'), '2512')
+  await last(`${path}?order=newest`, numbered(0), 5_001)
+  await last(`${path}?order=latest`, numbered(0), 5_001)
+  await last(`${path}?filter=never`, numbered(4_999), 5_001)
+  await last(`${path}?query=${encodeURIComponent('WHERE c.n >= 0')}`, numbered(4_999), 5_001)
+})
+
+explorer.test('the end of a list lies still: its last row ends where the grid ends', {}, async ({ page, open }) => {
+  await open(await withMany(40, n => ({ id: numbered(n) })))
+  await page.locator('.gfoot', { hasText: /40$/ }).waitFor()
+  const grid = page.locator('.grid')
+  for (let scrolled = 0; scrolled < 3; scrolled++) {
+    await scrollToEnd(page)
+    await row(page, numbered(39)).waitFor()
+    await drawn(page)
+    const last = await row(page, numbered(39)).boundingBox()
+    const frame = await grid.boundingBox()
+    assert.equal(Math.round(last!.y + last!.height), Math.round(frame!.y + frame!.height))
+    assert.equal(await grid.evaluate(each => each.scrollHeight), 41 * 30, 'the rows and the head')
+  }
+})
+
+explorer.test('behind the last deadline come the items that never die, each at its place', {}, async opened => {
+  const { page, open } = opened
+  const path = await withMany(1_000, n => ({ id: numbered(n), ttl: n < 400 ? 5_000 + n : -1 }), 3600)
+  await open(path)
+  await page.locator('.gfoot', { hasText: /of 1,000$/ }).waitFor()
+  await scrollToEnd(page)
+  await row(page, numbered(999)).waitFor()
+  assert.equal(await row(page, numbered(999)).getAttribute('aria-rowindex'), '1001')
+  await page.locator('.grid').evaluate(each => each.scrollTo(0, 400 * 30))
+  await row(page, numbered(400)).waitFor()
+  assert.equal(await row(page, numbered(400)).getAttribute('aria-rowindex'), '402')
+  await page.locator('.grid').evaluate(each => each.scrollTo(0, 0))
+  await row(page, numbered(0)).waitFor()
+  // Pages that follow a jump go on with it.
+  await page.locator('.grid').evaluate(each => each.scrollTo(0, 350 * 30))
+  await row(page, numbered(355)).waitFor()
+  await page.locator('.grid').evaluate(each => each.scrollTo(0, 500 * 30))
+  await row(page, numbered(505)).waitFor()
+})
+
+explorer.test('a list that is too long to be kept says so, and is read from its other end', {}, async opened => {
+  const { page, open } = opened
+  const path = await withMany(12_000, n => ({ id: numbered(n) }))
+  let pages = 0
+  page.on('request', request => {
+    if (/\/items\?/.test(request.url())) pages++
+  })
+  await open(path)
+  await page.locator('.gfoot', { hasText: /of 12,000$/ }).waitFor()
+  await scrollToEnd(page)
+  await page.getByText('Scrolling ends after 10,000 rows.').waitFor()
+  await row(page, numbered(9_999)).waitFor()
+  assert.ok(pages <= 15, `${pages} pages`)
+  await page.getByRole('button', { name: 'From the other end' }).click()
+  await row(page, numbered(11_999)).waitFor()
+  assert.equal(await row(page, numbered(11_999)).getAttribute('aria-rowindex'), '2')
+  await page.getByRole('columnheader', { name: 'expires in' }).and(page.locator('[aria-sort=descending]')).waitFor()
+  await assertAccessible(page, 'a long list')
+})
+
+explorer.test('columns are hidden, chosen from samples, written by hand, and remembered', {}, async opened => {
+  const { page, open } = opened
+  const { path } = await withItems(
+    ['one', 'two', 'three'].map((id, n) => ({
+      id,
+      device: { os: `ios ${n}` },
+      cart: [{ sku: `sku-${n}` }],
+      size: `long ${n}`,
+      'a/b': n,
+      ...Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`f${at}`, at])),
+    })),
+  )
+  await open(path)
+  await row(page, 'one').waitFor()
+  const heads = () => page.locator('.gr.hd [role=columnheader]').allTextContents()
+  assert.deepEqual(await heads(), ['', 'id', '/pk', 'ttlsource', 'expires in▲', 'last written', 'size'])
+  const opener = page.getByRole('button', { name: 'Choose columns' })
+  await opener.click()
+  const chooser = page.getByRole('dialog', { name: 'Columns' })
+  await chooser.getByText('Paths, from 3 sampled items').waitFor()
+  await assertAccessible(page, 'the column chooser')
+  await chooser.getByLabel('last written').uncheck()
+  // A path that is called like a fact is a column of its own.
+  await chooser.getByLabel('size', { exact: true }).first().uncheck()
+  await chooser.getByLabel('size', { exact: true }).last().check()
+  await chooser.getByLabel('device.os').check()
+  await row(page, 'two').getByText('ios 1', { exact: true }).waitFor()
+  await row(page, 'two').getByText('long 1', { exact: true }).waitFor()
+  assert.deepEqual(await heads(), ['', 'id', '/pk', 'size', 'device.os', 'ttlsource', 'expires in▲'])
+
+  const another = chooser.getByLabel('Another path')
+  await another.fill('cart..sku')
+  await another.press('Enter')
+  await chooser.getByRole('alert').getByText('Write a path as device.os or cart[0].sku.').waitFor()
+  await another.fill('c.cart[0].sku')
+  await another.press('Enter')
+  await row(page, 'three').getByText('sku-2', { exact: true }).waitFor()
+  for (const at of [0, 1, 2]) await chooser.getByLabel(`f${at}`).check()
+  assert.ok(await chooser.getByLabel('f3').isDisabled(), 'six are the most')
+  await another.fill('f3')
+  await another.press('Enter')
+  await chooser.getByRole('alert').getByText('At most 6 columns of your own.').waitFor()
+  await another.press('Escape')
+  await chooser.waitFor({ state: 'detached' })
+  assert.ok(await opener.evaluate(button => button === button.ownerDocument.activeElement))
+
+  const chosen = ['', 'id', '/pk', 'size', 'device.os', 'cart.0.sku', 'f0', 'f1', 'f2', 'ttlsource', 'expires in▲']
+  assert.deepEqual(await heads(), chosen)
+  await page.reload()
+  await row(page, 'three').getByText('sku-2', { exact: true }).waitFor()
+  assert.deepEqual(await heads(), chosen, 'remembered in this browser')
+  await opener.click()
+  await chooser.getByLabel('device.os').uncheck()
+  await page.getByRole('columnheader', { name: 'device.os' }).waitFor({ state: 'detached' })
+  await page.mouse.click(700, 700)
+  await chooser.waitFor({ state: 'detached' })
+})
 
 explorer.test('by keyboard alone: rows, item, edit, save, back', {}, async ({ page, open }) => {
   const { container, path } = await withItems([

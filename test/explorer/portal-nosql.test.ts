@@ -30,8 +30,10 @@ explorer.test('a container is made, and its Time to Live is set as in the portal
     await page.getByText('Use 1 second to 2147483647 seconds, for instance 90, 15 m, 7 d.').waitFor()
     assert.ok(await save.isDisabled(), bad)
   }
+  await field.fill('1')
+  await page.getByText('= 1 second', { exact: true }).waitFor()
   await field.fill('7d')
-  await page.getByText('= 604,800 second(s)').waitFor()
+  await page.getByText('= 604,800 seconds').waitFor()
   await page.getByText('If you save this, nothing dies now, 0 within the hour, 0 later, 0 never.').first().waitFor()
   await save.click()
   await page.getByText('Saved: On, 7 d.').waitFor()
@@ -93,6 +95,22 @@ explorer.test(
     assert.equal(await count(), 5, 'those with -1 live on')
   },
 )
+
+explorer.test('the definition as JSON says who dies by another default ttl', {}, async ({ page, open }) => {
+  const container = await explorer.newContainer()
+  await Promise.all(['a', 'b', 'c'].map(id => container.items.create({ id, pk: 'p' })))
+  await explorer.db.clock.advance('2m')
+  await open(`data/${container.database.id}/items/settings?part=definition`)
+  const { resource } = await container.read()
+  const { id, partitionKey, indexingPolicy } = resource!
+  const definition = { id, partitionKey, indexingPolicy, defaultTtl: 60 }
+  await page.locator('.cm-content[aria-label="All as JSON"]').waitFor()
+  await writeCode(page, 'All as JSON', JSON.stringify(definition))
+  await page.getByText('3 items are gone from every read the moment you save.').waitFor()
+  await page.getByRole('button', { name: 'Save, 3 die now' }).click()
+  await page.getByText('Saved.').first().waitFor()
+  assert.equal((await container.items.query('SELECT * FROM c').fetchAll()).resources.length, 0)
+})
 
 explorer.test(
   'throughput, indexing policy and change feed are saved, and what is wrong is refused',

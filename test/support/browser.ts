@@ -3,7 +3,7 @@
  * that npm brings for Linux on x64. `MAYFLY_CHROME=npm` insists on the last.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import type { Browser } from 'playwright-core'
@@ -73,6 +73,17 @@ function installedBrowsers(): Find[] {
   return [...new Set(places)].filter(path => existsSync(path)).map(executablePath => async () => ({ executablePath }))
 }
 
+/** The settings of the package name other folders. Without any font, Chromium ends with its first text. */
+function fontSettings(folder: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${join(folder, 'fonts')}</dir>
+  <cachedir>${join(folder, 'cache')}</cachedir>
+</fontconfig>
+`
+}
+
 /**
  * The package unpacks 210 MB into the folder of TMPDIR and never looks whether what lies there is of its
  * version or whole. So each version gets a folder of its own, which appears by a rename when it is complete.
@@ -86,11 +97,12 @@ async function npmBrowser(): Promise<Candidate | undefined> {
   )
   const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
   const cache = join(import.meta.dirname, '../../node_modules/.cache')
-  const folder = join(cache, `chromium-${version}`)
+  const folder = join(cache, `chromium-${version}-fonts`)
   if (!existsSync(folder)) {
     mkdirSync(cache, { recursive: true })
     const unpacking = mkdtempSync(`${folder}-`)
     await unpackInto(unpacking)
+    writeFileSync(join(unpacking, 'fonts', 'fonts.conf'), fontSettings(join(folder, 'fonts')))
     try {
       renameSync(unpacking, folder)
     } catch (error) {

@@ -9,7 +9,11 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { TimeSource } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
 import { type MayflyOptions, mayfly } from '../../src/index.ts'
+import { type FlagValues, parseConfig, settings } from '../../src/server/config.ts'
+import { type RunningServer, startServer } from '../../src/server/start.ts'
 import { launchBrowser } from './browser.ts'
 import { type TestServer, testServer } from './start-server.ts'
 
@@ -20,6 +24,8 @@ export interface PageOptions {
   readonly isMotionReduced?: boolean
   /** Statuses of the API that this test provokes. The browser reports each as an error in the console. */
   readonly failures?: readonly number[]
+  /** For a test that breaks the line: the browser reports each call that nobody answers. */
+  readonly losesConnection?: boolean
 }
 
 export interface OpenPage {
@@ -31,12 +37,14 @@ export interface OpenPage {
   open(path?: string): Promise<void>
 }
 
-export interface Explorer extends TestServer {
+export interface PageTests {
   /** A test in a page of its own. Without a browser it is skipped, and fails where CI is set. */
   test(name: string, options: PageOptions, run: (opened: OpenPage, context: TestContext) => Promise<void>): void
   /** A page beside that of the test, for instance of a second person. */
   openPage(options?: PageOptions): Promise<OpenPage>
 }
+
+export interface Explorer extends TestServer, PageTests {}
 
 /** A page that hangs must not hold up all tests. */
 const testMsMax = 60_000
@@ -48,9 +56,26 @@ after(() => launched.browser?.close())
 export async function startExplorer(options: MayflyOptions = {}): Promise<Explorer> {
   const db = await mayfly({ clock: 'manual', ...options })
   after(() => db.close())
-  const openPage = (pageOptions: PageOptions = {}) => openPageOf(requireBrowser(), db.endpoint, pageOptions)
+  return { ...testServer(db), ...pageTests(db.endpoint) }
+}
+
+/** Starts a server in memory that the library has no options for, as the command line would. */
+export async function startConfigured(given: FlagValues, timeSource?: TimeSource): Promise<RunningServer> {
+  const server = await startUntilDisposed(given, timeSource)
+  after(() => server[Symbol.asyncDispose]())
+  return server
+}
+
+/** The same, for a server that ends before the test file does. */
+export function startUntilDisposed(given: FlagValues, timeSource?: TimeSource): Promise<RunningServer> {
+  const config = parseConfig(settings({ port: '0', noMongo: true, memory: true, logLevel: 'silent', ...given }, {}))
+  return startServer(config, silentLog, { holdsProcess: false, ...(timeSource && { timeSource }) })
+}
+
+/** Tests of the page of a server. */
+export function pageTests(endpoint: string): PageTests {
+  const openPage = (pageOptions: PageOptions = {}) => openPageOf(requireBrowser(), endpoint, pageOptions)
   return {
-    ...testServer(db),
     openPage,
     test: (name, pageOptions, run) => {
       if (launched.browser === undefined && process.env.CI === undefined) {
@@ -83,9 +108,10 @@ const reportPolicy = `addEventListener('securitypolicyviolation', event =>
   console.error('content security policy: ' + event.violatedDirective + ' ' + event.blockedURI))`
 
 export async function openPageOf(browser: Browser, endpoint: string, options: PageOptions): Promise<OpenPage> {
-  const { theme = 'dark', width = 1440, height = 900, isMotionReduced = false, failures = [] } = options
+  const { theme = 'dark', width = 1440, height = 900, isMotionReduced = false } = options
+  const { failures = [], losesConnection = false } = options
   const contextOptions: BrowserContextOptions = {
-    // With LANG=C the page would see the language en-US@posix, and Intl would throw.
+    // On every machine the same, also where LANG=C would make it en-US@posix.
     locale: 'en-US',
     timezoneId: 'UTC',
     viewport: { width, height },
@@ -95,7 +121,7 @@ export async function openPageOf(browser: Browser, endpoint: string, options: Pa
     permissions: ['clipboard-read', 'clipboard-write'],
   }
   const context = await browser.newContext(contextOptions)
-  context.setDefaultTimeout(8_000)
+  context.setDefaultTimeout(30_000)
   const problems: string[] = []
   await context.addInitScript(reportPolicy)
   const watch = (page: Page) => {
@@ -103,7 +129,9 @@ export async function openPageOf(browser: Browser, endpoint: string, options: Pa
       if (message.type() !== 'error') return
       const status = Number(/^Failed to load resource: .* status of (\d+)/.exec(message.text())?.[1])
       const isOfApi = message.location().url.startsWith(`${endpoint}/_explorer/api/`)
-      if (!(isOfApi && failures.includes(status))) problems.push(`console: ${message.text()} ${message.location().url}`)
+      const isLost = losesConnection && /^Failed to load resource: net::ERR_|^GET .* net::ERR_/.test(message.text())
+      if (!(isOfApi && (failures.includes(status) || isLost)))
+        problems.push(`console: ${message.text()} ${message.location().url}`)
     })
     page.on('pageerror', error => problems.push(`error in the page: ${error.stack ?? error.message}`))
     page.on('request', request => {
@@ -143,8 +171,9 @@ async function describeFailure({ page, problems }: OpenPage, context: TestContex
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Runs in the page. */
-const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+/** Runs in the page. A button that is changing its colour has a poor contrast on the way. */
+const runAxe = `document.getAnimations().filter(each => each instanceof CSSTransition).forEach(each => each.finish())
+axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
   violations
     .filter(each => each.impact === 'serious' || each.impact === 'critical')
     .map(each => each.id + ': ' + each.nodes.slice(0, 4).map(node =>
@@ -154,4 +183,12 @@ const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ viola
 export async function assertAccessible(page: Page, where: string): Promise<void> {
   await page.evaluate(axe)
   assert.deepEqual(await page.evaluate<string[]>(runAxe), [], where)
+}
+
+/** The same in both themes, for a page that follows the system. */
+export async function assertAccessibleInBoth(page: Page, where: string): Promise<void> {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await assertAccessible(page, `${where}, ${colorScheme}`)
+  }
 }

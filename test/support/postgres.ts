@@ -26,14 +26,17 @@ export interface TestServer extends AsyncDisposable {
   dropDatabase(url: string): Promise<void>
   /** Runs one statement, beside the tested store. */
   query(url: string, text: string): Promise<unknown[]>
-  /** Kills the server and starts it again; undefined if the test did not start it. */
-  readonly crash: (() => Promise<void>) | undefined
+  /**
+   * Ends the server: SIGKILL is a crash, with SIGINT it says goodbye to its clients. What is returned starts
+   * it again. Undefined if the test did not start it.
+   */
+  readonly end: ((signal: 'SIGKILL' | 'SIGINT') => Promise<() => Promise<void>>) | undefined
 }
 
 /** `isDurable`: wait for the disk, for measurements. */
 export async function startPostgres({ isDurable = false } = {}): Promise<TestServer> {
   const given = process.env.MAYFLY_TEST_POSTGRES
-  if (given !== undefined && given !== '') return testServer(given, { stop: async () => {}, crash: undefined })
+  if (given !== undefined && given !== '') return testServer(given, { stop: async () => {}, end: undefined })
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-postgres-'))
   // The server runs as another user if the tests run as root.
   await chmod(directory, 0o755)
@@ -65,17 +68,19 @@ export async function startPostgres({ isDurable = false } = {}): Promise<TestSer
       await postgres.stop()
       await rm(directory, { recursive: true, force: true })
     },
-    crash: async () => {
+    end: async signal => {
       const ended = once(own.process, 'exit')
-      own.process.kill('SIGKILL')
+      own.process.kill(signal)
       await ended
-      // Its children end soon after it; before that it cannot start again.
-      for (let tries = 1; ; tries++) {
-        try {
-          return await postgres.start()
-        } catch (error) {
-          if (tries === 50) throw error
-          await new Promise(resolve => setTimeout(resolve, 100))
+      return async () => {
+        // Children of a killed server end soon after it; before that it cannot start again.
+        for (let tries = 1; ; tries++) {
+          try {
+            return await postgres.start()
+          } catch (error) {
+            if (tries === 50) throw error
+            await new Promise(resolve => setTimeout(resolve, 100))
+          }
         }
       }
     },
@@ -84,7 +89,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<TestSer
 
 function testServer(
   maintenance: string,
-  { stop, crash }: { stop: () => Promise<void>; crash: (() => Promise<void>) | undefined },
+  { stop, end }: { stop: () => Promise<void>; end: TestServer['end'] },
 ): TestServer {
   // Creating a database takes half a second, emptying one a tenth of that.
   const used: string[] = []
@@ -92,7 +97,7 @@ function testServer(
   return {
     url: maintenance,
     query,
-    crash,
+    end,
     createDatabase: async () => {
       const free = used.pop()
       if (free !== undefined) return free

@@ -7,15 +7,15 @@ import { temporaryDirectory } from './start-server.ts'
 
 export const command = fileURLToPath(new URL('../../bin/mayfly.js', import.meta.url))
 
-/** More than any command needs, and short enough for a run that hangs. */
-const limitMs = 20_000
+/** More than most commands need, and short enough for a run that hangs. */
+const usualMsMax = 20_000
 
 /** Compiled sources, shared by all starts: a test file starts the command dozens of times. */
 const compileCache = temporaryDirectory()
 
-type Variables = Readonly<Record<string, string>>
+type Variables = Readonly<NodeJS.ProcessEnv>
 
-function environment(variables: Variables): NodeJS.ProcessEnv {
+export function environmentWith(variables: Variables): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env
   return {
     PATH,
@@ -45,14 +45,19 @@ interface Options {
   readonly env?: Variables
   readonly cwd?: string
   readonly node?: string
+  /** Runs this file instead of Node with the command, in an environment that has nothing but `env`. */
+  readonly executable?: string
+  /** A process that runs longer is killed. */
+  readonly msMax?: number
 }
 
-export function startCli(args: readonly string[], { env = {}, cwd, node = process.execPath }: Options = {}): Running {
-  const child = spawn(node, [command, ...args], {
-    env: environment(env),
+export function startCli(args: readonly string[], options: Options = {}): Running {
+  const { env = {}, cwd, node = process.execPath, executable, msMax = usualMsMax } = options
+  const child = spawn(executable ?? node, executable === undefined ? [command, ...args] : args, {
+    env: executable === undefined ? environmentWith(env) : env,
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: limitMs,
+    timeout: msMax,
     killSignal: 'SIGKILL',
   })
   let stdout = ''
@@ -80,6 +85,7 @@ export function runCli(args: readonly string[], options?: Options): Promise<Ende
 }
 
 export interface Served extends AsyncDisposable {
+  readonly pid: number
   readonly endpoint: string
   // biome-ignore lint/suspicious/noExplicitAny: the line is what the test looks at.
   readonly ready: any
@@ -99,6 +105,7 @@ export async function serveCli(args: readonly string[], options?: Options): Prom
     const [, line] = await running.said(/^(.*)\n/)
     const ready = JSON.parse(line!)
     return {
+      pid: running.process.pid!,
       endpoint: ready.endpoint,
       ready,
       signal: signal => void running.process.kill(signal),

@@ -15,30 +15,44 @@ export function textOf(path: string): string {
   return readFileSync(join(root, path), 'utf8')
 }
 
-/** The source files, without tests. */
-export const sources: ReadonlyMap<string, string> = new Map(
-  filesOf('src/**/*.ts')
-    .filter(path => !path.endsWith('.test.ts'))
-    .map(path => [path, textOf(path)]),
-)
-
-const imports: ReadonlyMap<string, readonly string[]> = new Map(
-  [...sources].map(([path, text]) => {
-    const targets = [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)]
-    return [path, targets.map(([, target]) => join(dirname(path), target!).replaceAll('\\', '/'))]
-  }),
-)
-
-export function importsOf(path: string): readonly string[] {
-  return imports.get(path) ?? []
+/** Source files of one program, without tests, and what they import of each other. */
+export interface SourceTree {
+  /** In the order of the file system. */
+  readonly paths: readonly string[]
+  readonly folders: readonly string[]
+  /** Empty if the tree has no such file. */
+  text: (path: string) => string
+  importsOf: (path: string) => readonly string[]
+  /** The folders that the files of a folder import from, without itself. */
+  foldersUsedBy: (folder: string) => readonly string[]
 }
 
-/** The folders that the files of a folder import from, without itself. */
-export function foldersUsedBy(folder: string): readonly string[] {
-  const own = [...sources.keys()].filter(path => dirname(path) === folder)
-  return [...new Set(own.flatMap(path => importsOf(path).map(target => dirname(target))))].filter(
-    used => used !== folder,
+/** The tree of the files that match a pattern. Types count as imports, and so does `import()`. */
+export function sourceTree(pattern: string): SourceTree {
+  const texts = new Map(
+    filesOf(pattern)
+      .filter(path => !/\.test\.tsx?$/.test(path))
+      .map(path => [path, textOf(path)]),
   )
+  const imports = new Map(
+    [...texts].map(([path, text]) => {
+      const targets = [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)]
+      return [path, targets.map(([, target]) => join(dirname(path), target!).replaceAll('\\', '/'))]
+    }),
+  )
+  const paths = [...texts.keys()]
+  const importsOf = (path: string) => imports.get(path) ?? []
+  return {
+    paths,
+    folders: [...new Set(paths.map(path => dirname(path)))],
+    text: path => texts.get(path) ?? '',
+    importsOf,
+    foldersUsedBy: folder => {
+      const own = paths.filter(path => dirname(path) === folder)
+      const used = own.flatMap(path => importsOf(path).map(target => dirname(target)))
+      return [...new Set(used)].filter(each => each !== folder)
+    },
+  }
 }
 
 /** Cycles in a graph, each as the text `a -> b -> a`. */

@@ -83,6 +83,19 @@ test('a row that cannot be a document is refused at its line', async () => {
   assert.deepEqual((await collection.find().toArray()).map(({ n }) => n).toSorted(), [1, 5])
 })
 
+test('a validator that would take very long ends the import, and others are answered', async () => {
+  const collection = await newCollection()
+  const million = { $range: [0, { $add: [1_000_000, '$n'] }] }
+  const each = { $size: { $filter: { input: million, cond: { $gt: ['$$this', '$$x'] } } } }
+  const validator = { $expr: { $gt: [0, { $sum: { $map: { input: million, as: 'x', in: each } } }] } }
+  await shop.command({ collMod: collection.collectionName, validator })
+  const bytes = Buffer.from('{"_id":1,"n":1}')
+  const url = new URL(`_mayfly/import/shop/${collection.collectionName}`, server.db.endpoint)
+  const response = await fetch(url, { method: 'POST', body: encodeRows([{ line: 1, bytes, end: 0, endLine: 0 }]) })
+  assert.equal(response.status, 408, await response.text())
+  assert.equal(await collection.countDocuments(), 0)
+})
+
 test('lives go on in a collection with a TTL index on _ts', async () => {
   const now = server.db.clock.now()
   const note = `"_mayfly":{"exportedAt":${now - 100},"expiresAt":${now + 50}}`

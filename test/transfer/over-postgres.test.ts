@@ -25,4 +25,7 @@ test('a backup of data in PostgreSQL names the tool for it', async () => {
   const { code, stderr } = await runCli(['backup', join(temporaryDirectory(), 'a.db'), '--endpoint', db.endpoint])
   assert.equal(code, 1)
   assert.match(stderr, /The data is in PostgreSQL, .* pg_dump --format=custom/)
+  const checked = await runCli(['check', '--endpoint', db.endpoint])
+  assert.equal(checked.code, 1)
+  assert.match(checked.stderr, /mayfly check looks at data in SQLite\. The data of this server is in PostgreSQL/)
 })

@@ -1,10 +1,18 @@
 /** The tree of databases and containers, and how they come and go. */
 
+import { RequestError } from '../../base/error.ts'
+import {
+  autoscaleThroughputMin,
+  autoscaleThroughputStep,
+  throughputMax,
+  throughputMin,
+  throughputStep,
+} from '../../base/limits.ts'
 import { BsonArray, BsonDocument, int32, string, type Value } from '../../document/bson/value.ts'
 import type { ContainerRecord, Throughput } from '../../store/catalog.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { FieldError } from '../http/error-map.ts'
-import { choiceOf, defaultTtlField, textField, wholeField } from '../http/fields.ts'
+import { choiceOf, defaultTtlField, textField } from '../http/fields.ts'
 import { dyingWithin, figuresOf } from '../items/figures.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { findContainer, requireContainer, requireDatabase } from './containers.ts'
@@ -120,13 +128,17 @@ export async function createContainer(service: ExplorerService, call: ApiCall): 
   const defaultTtl = defaultTtlField(body)
   const throughput = throughputField(body)
   const paths = pathsField(body)
+  const uniqueKeys = uniqueKeysField(body)
   await requireDatabase(service, database)
   if (api === 'nosql') {
     if (paths.length === 0) throw new FieldError('partitionKey', 'A container needs a partition key, such as /id.')
-    const kind = paths.length > 1 ? 'MultiHash' : 'Hash'
+    const partitionKey = { paths, kind: paths.length > 1 ? 'MultiHash' : 'Hash', version: 2 }
+    await checkAtField('partitionKey', () => service.nosql.checkField('partitionKey', partitionKey))
+    await checkUniqueKeys(service, uniqueKeys)
     const definition = {
-      ...{ id, partitionKey: { paths, kind, version: 2 } },
+      ...{ id, partitionKey },
       ...(defaultTtl !== undefined && defaultTtl !== null && { defaultTtl }),
+      ...(uniqueKeys.length > 0 && { uniqueKeyPolicy: { uniqueKeys } }),
     }
     await service.nosql.ask({
       method: 'POST',
@@ -135,6 +147,7 @@ export async function createContainer(service: ExplorerService, call: ApiCall): 
       body: JSON.stringify(definition),
     })
   } else {
+    if (uniqueKeys.length > 0) throw new FieldError('uniqueKeys', 'A collection has unique indexes, not unique keys.')
     await createCollection(service, { database, id, shardKey: paths, defaultTtl: defaultTtl ?? null, throughput })
   }
   return { status: 201, json: await showContainer(service, await findContainer(service, database, id)) }
@@ -199,16 +212,49 @@ function pathsField(body: Readonly<Record<string, unknown>>): readonly string[] 
   return partitionKey as readonly string[]
 }
 
-/** The checks of the numbers are those of the protocols. */
+interface UniqueKey {
+  readonly paths: readonly string[]
+}
+
+function uniqueKeysField(body: Readonly<Record<string, unknown>>): readonly UniqueKey[] {
+  const { uniqueKeys = [] } = body
+  const isPaths = (key: unknown) => Array.isArray(key) && key.every(path => typeof path === 'string')
+  if (!Array.isArray(uniqueKeys) || !uniqueKeys.every(isPaths)) {
+    throw new FieldError('uniqueKeys', '"uniqueKeys" must be a list of lists of paths, such as [["/email"]].')
+  }
+  return (uniqueKeys as readonly (readonly string[])[]).map(paths => ({ paths }))
+}
+
+/** Each key for itself, so that the form knows which one is meant; then how many they are. */
+async function checkUniqueKeys({ nosql }: ExplorerService, uniqueKeys: readonly UniqueKey[]): Promise<void> {
+  const check = (keys: readonly UniqueKey[]) => nosql.checkField('uniqueKeyPolicy', { uniqueKeys: keys })
+  for (const [at, key] of uniqueKeys.entries()) await checkAtField(`uniqueKeys/${at}`, () => check([key]))
+  await checkAtField('uniqueKeys', () => check(uniqueKeys))
+}
+
+/** What the protocol refuses about one field is shown at that field. */
+async function checkAtField(field: string, check: () => Promise<void>): Promise<void> {
+  try {
+    await check()
+  } catch (error) {
+    throw error instanceof RequestError ? new FieldError(field, error.message) : error
+  }
+}
+
 export function throughputField(body: Readonly<Record<string, unknown>>): Throughput | undefined {
   const { throughput } = body
   if (throughput === undefined || throughput === null) return undefined
   if (typeof throughput !== 'object') throw new FieldError('throughput', '"throughput" must be an object.')
   const fields = throughput as Readonly<Record<string, unknown>>
-  const kind = choiceOf(fields.kind, 'kind', ['manual', 'autoscale'], 'manual')
-  return kind === 'manual'
-    ? { kind, ruPerSecond: wholeField(fields, 'ruPerSecond', 1, 1_000_000) }
-    : { kind, maxRuPerSecond: wholeField(fields, 'maxRuPerSecond', 1, 1_000_000) }
+  const kind = choiceOf(fields.kind, 'throughput', ['manual', 'autoscale'], 'manual')
+  const [ru, least, step] =
+    kind === 'manual'
+      ? [fields.ruPerSecond, throughputMin, throughputStep]
+      : [fields.maxRuPerSecond, autoscaleThroughputMin, autoscaleThroughputStep]
+  if (typeof ru !== 'number' || !(ru >= least && ru <= throughputMax) || ru % step !== 0) {
+    throw new FieldError('throughput', `Use ${least} to ${throughputMax} RU/s, in steps of ${step}.`)
+  }
+  return kind === 'manual' ? { kind, ruPerSecond: ru } : { kind, maxRuPerSecond: ru }
 }
 
 function throughputHeaders(throughput: Throughput | undefined): Readonly<Record<string, string>> {

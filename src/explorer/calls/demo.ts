@@ -6,6 +6,7 @@ import { ConflictError } from '../http/error-map.ts'
 import { createItem } from '../items/writes.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { findContainer } from './containers.ts'
+import { patiently } from './item-writes.ts'
 
 const database = 'demo'
 const id = 'sessions'
@@ -31,7 +32,7 @@ export async function createDemo(service: ExplorerService): Promise<ApiAnswer> {
   const run = randomBytes(3).toString('hex')
   for (let at = 0; at < count; at += writtenAtOnce) {
     const items = Array.from({ length: writtenAtOnce }, (_, offset) => demoItem(run, at + offset))
-    await Promise.all(items.map(item => createItem(service, container, JSON.stringify(item))))
+    await Promise.all(items.map(item => patiently(() => createItem(service, container, JSON.stringify(item)))))
   }
   service.counts.forget()
   return { status: 201, json: { database, container: id, items: count, ttl } }

@@ -5,7 +5,8 @@ import { parseDuration } from '../../base/duration.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { ConflictError, FieldError } from '../http/error-map.ts'
-import { defaultTtlField, optionalWhole, wholeParameter } from '../http/fields.ts'
+import { optionalWhole, wholeParameter } from '../http/fields.ts'
+import { shownDoubt } from '../items/doubt.ts'
 import { deadOf } from '../items/figures.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { requireContainer } from './containers.ts'
@@ -23,7 +24,7 @@ export async function forecastDeaths(service: ExplorerService, call: ApiCall): P
   const { value, isAbout } = await service.counts.get(
     `forecast ${container.number} ${container.policy.defaultTtl} ${windowSeconds} ${bucketCount}`,
     () => service.engine.reports.forecast(container, { windowSeconds, bucketCount }),
-    ({ buckets, later }) => buckets.reduce((sum, { inherited, own }) => sum + inherited + own, later),
+    ({ buckets }) => buckets.reduce((sum, { inherited, own }) => sum + inherited + own, 0),
   )
   return { json: { ...value, isAbout } }
 }
@@ -60,35 +61,19 @@ export async function showBehind(service: ExplorerService, call: ApiCall): Promi
   return { json: { ...value, oldest: oldestDeadline, isAbout } }
 }
 
-export async function previewTtl(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
-  const container = await requireContainer(service, call)
-  const defaultTtl = defaultTtlField(await call.body())
-  if (defaultTtl === undefined) throw new FieldError('defaultTtl', 'Name the default: seconds, -1 or null.')
-  const { value, isAbout } = await previewOf(service, container, defaultTtl)
-  return { json: { ...value, isAbout } }
-}
-
-export function previewOf(service: ExplorerService, container: ContainerRecord, defaultTtl: number | null) {
-  return service.counts.get(
-    `preview ${container.number} ${container.policy.defaultTtl} ${defaultTtl}`,
-    () => service.engine.reports.preview(container, defaultTtl),
-    ({ now, within1h, within24h, later, never }) => now + within1h + within24h + later + never,
-  )
-}
-
 export async function showClock({ engine, clock }: ExplorerService): Promise<ApiAnswer> {
   return { json: await clockState(engine, clock) }
 }
 
 async function clockState(engine: ExplorerService['engine'], clock: ExplorerService['clock']) {
-  const { moment, sure, doubt } = await engine.time()
-  const doubted = doubt && { kind: doubt.kind, since: doubt.since, sure, aheadSeconds: moment - sure }
+  const time = await engine.time()
+  const doubt = shownDoubt(time, clock)
   return {
-    now: moment,
+    now: time.moment,
     nowMs: clock.nowMs(),
     machineMs: machine.epochMs(),
     mode: clock.mode,
-    ...(doubted && { doubt: doubted }),
+    ...(doubt && { doubt }),
   }
 }
 

@@ -1,16 +1,9 @@
 /** Export as a download, streamed: what the client does not read is not read from the store. */
 
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { pageBytesMax, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
-import { printExtendedJson } from '../../document/bson/extended-json.ts'
-import { parseExtendedDocument, parseExtendedJson } from '../../document/bson/parse-extended-json.ts'
-import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, int32, int64, string } from '../../document/bson/value.ts'
-import type { PagePosition } from '../../query/execute.ts'
+import { drained } from '../../base/slow-reader.ts'
+import { exportRows } from '../../engine/export-rows.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
-import type { ItemKey } from '../../store/item.ts'
-import { wholeRange } from '../../store/reading.ts'
 import { addColumns, csvHeader, csvRecord } from '../../transfer/print-csv.ts'
 import { securityHeaders } from '../files/page-files.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
@@ -18,6 +11,7 @@ import { FieldError } from '../http/error-map.ts'
 import { choiceOf } from '../http/fields.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { requireContainer } from './containers.ts'
+import { exportQuery } from './export-query.ts'
 
 const types = {
   jsonl: 'application/x-ndjson; charset=utf-8',
@@ -29,22 +23,33 @@ type Format = keyof typeof types
 export async function exportItems(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
   const container = await requireContainer(service, call)
   const format = choiceOf(call.query.get('format'), 'format', ['jsonl', 'json', 'csv'], 'jsonl')
-  const query = call.query.get('query') ?? ''
-  const rows = container.encoding === 'json' ? sqlRows : mongoRows
-  const read = () => (query.trim() === '' ? everything(service, container) : rows(service, container, query, call.gone))
-  const columns = format === 'csv' ? await columnsIn(read(), call.gone) : []
+  const query = exportQuery(call.query)
+  const { gone } = call
+  // A table for people: there the deadline would be a column of JSON.
+  const everything = { keepsLife: format !== 'csv', signal: gone }
+  const read = () =>
+    query === undefined ? exportRows(service.engine, container, everything) : service.queryRows(container, query, gone)
+  try {
+    await download(call, read, format, fileName(container))
+  } catch (error) {
+    if (!gone.aborted) throw error
+    call.res.destroy()
+  }
+  return 'streamed'
+}
+
+async function download({ res, gone }: ApiCall, read: () => Pages, format: Format, name: string): Promise<void> {
+  const columns = format === 'csv' ? await columnsIn(read(), gone) : []
   const pages = read()
   // The first page is read before the head is sent: a wrong query is an error, not a broken download.
   const first = await pages.next()
-  const { res } = call
   res.writeHead(200, {
     ...securityHeaders,
     'content-type': types[format],
-    'content-disposition': `attachment; filename="${fileName(container)}.${format}"`,
+    'content-disposition': `attachment; filename="${name}.${format}"`,
     'cache-control': 'no-store',
   })
-  await writeAll(res, first, pages, { format, columns, gone: call.gone })
-  return 'streamed'
+  await writeAll(res, first, pages, { format, columns, gone })
 }
 
 /** CSV names its columns first, so the rows are read once for them and once more for their values. */
@@ -66,7 +71,7 @@ function fileName({ database, id }: ContainerRecord): string {
   return `${database.id}-${id}`.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 100)
 }
 
-type Pages = AsyncGenerator<readonly string[]>
+type Pages = AsyncIterableIterator<readonly string[]>
 
 async function writeAll(
   res: ServerResponse,
@@ -81,8 +86,7 @@ async function writeAll(
   let isFirst = true
   const known = new Set(columns)
   const write = async (text: string) => {
-    if (res.write(text) || gone.aborted) return
-    await Promise.race([once(res, 'drain'), once(res, 'close')])
+    if (!res.write(text) && !gone.aborted) await drained(res)
   }
   if (format === 'csv') await write(csvHeader(columns))
   for (let page = first; page.done !== true && !gone.aborted; page = await pages.next()) {
@@ -94,96 +98,15 @@ async function writeAll(
         if (known.size > columns.length) throw new Error('a row has a column that no row had before')
         parts.push(csvRecord(row, columns))
       } else if (format === 'json') parts.push(isFirst ? '[\n' : ',\n', row)
-      else parts.push(row, '\n')
+      else parts.push(row.replaceAll(/[\r\n]+/g, ' '), '\n')
       isFirst = false
     }
     if (parts.length > 0) await write(parts.join(''))
   }
   if (gone.aborted) {
-    await pages.return(undefined)
+    await pages.return?.()
     res.destroy()
     return
   }
   res.end(format === 'json' ? (isFirst ? '[]\n' : '\n]\n') : undefined)
-}
-
-/** All living items as they are stored. */
-async function* everything({ engine }: ExplorerService, container: ContainerRecord): Pages {
-  let after: ItemKey | undefined
-  do {
-    const page = await engine.readKeyOrder(
-      container,
-      { ...wholeRange, after },
-      { itemsMax: scanItemsMax, bytesMax: scanBytesMax },
-    )
-    after = page.last
-    yield page.items.map(({ body }) => (typeof body === 'string' ? body : printDocument(body)))
-  } while (after !== undefined)
-}
-
-function printDocument(body: Uint8Array): string {
-  return printExtendedJson(BsonDocument.view(body), { mode: 'canonical' })
-}
-
-async function* sqlRows(service: ExplorerService, container: ContainerRecord, text: string, gone: AbortSignal): Pages {
-  let position: PagePosition | undefined
-  do {
-    const page = await service.nosql.query(
-      container,
-      { text },
-      { position, rowsMax: 1000, bytesMax: pageBytesMax, signal: () => gone },
-    )
-    position = page.next
-    yield page.rows.map(String)
-  } while (position !== undefined)
-}
-
-async function* mongoRows(
-  service: ExplorerService,
-  container: ContainerRecord,
-  text: string,
-  gone: AbortSignal,
-): Pages {
-  const mongo = await service.mongo()
-  const { database, id } = container
-  const batchSize = int32(1000)
-  let { answer } = await mongo.run(database.id, findOrAggregate(container, text, batchSize), gone)
-  for (let name = 'firstBatch'; ; name = 'nextBatch') {
-    const cursor = answer.get('cursor')
-    const batch = cursor?.type === bsonType.document ? cursor.get(name) : undefined
-    const cursorId = cursor?.type === bsonType.document ? cursor.get('id') : undefined
-    yield batch?.type === bsonType.array
-      ? batch.elements.map(each => printExtendedJson(each, { mode: 'canonical' }))
-      : []
-    if (cursorId?.type !== bsonType.int64 || cursorId.value === 0n) return
-    const more = BsonDocument.of([
-      ['getMore', int64(cursorId.value)],
-      ['collection', string(id)],
-      ['batchSize', batchSize],
-    ])
-    ;({ answer } = await mongo.run(database.id, more, gone))
-  }
-}
-
-function findOrAggregate({ id }: ContainerRecord, text: string, batchSize: ReturnType<typeof int32>): BsonDocument {
-  if (!text.trimStart().startsWith('[')) {
-    return BsonDocument.of([
-      ['find', string(id)],
-      ['filter', parseExtendedDocument(text)],
-      ['batchSize', batchSize],
-    ])
-  }
-  const stages = parseExtendedJson(text)
-  if (stages.type !== bsonType.array) throw new FieldError('query', 'A pipeline is an array of stages: [ … ]')
-  for (const stage of stages.elements) {
-    const name = stage.type === bsonType.document ? stage.fields[0]?.[0] : undefined
-    if (name === '$out' || name === '$merge' || name === '$changeStream') {
-      throw new FieldError('query', `An export runs no ${name}.`)
-    }
-  }
-  return BsonDocument.of([
-    ['aggregate', string(id)],
-    ['pipeline', stages],
-    ['cursor', BsonDocument.of([['batchSize', batchSize]])],
-  ])
 }

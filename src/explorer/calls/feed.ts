@@ -1,17 +1,17 @@
-/** The feed of a container, from a time or a position on. */
+/** The feed of a container: its newest changes, or those behind a position. */
 
 import { toEpochSeconds } from '../../base/clock.ts'
 import type { ChangePosition } from '../../store/reading.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { ConflictError } from '../http/error-map.ts'
 import { choiceOf, optionalWhole, wholeParameter } from '../http/fields.ts'
-import { readFeed } from '../items/changes.ts'
+import { readFeed, readNewest } from '../items/changes.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { readToken, signToken } from '../service/tokens.ts'
 import { requireContainer } from './containers.ts'
 
 /** How far back a feed begins that does not say. */
-const sinceDefaultS = 600
+const sinceDefaultS = 3600
 
 export async function showFeed(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
   const container = await requireContainer(service, call)
@@ -23,21 +23,13 @@ export async function showFeed(service: ExplorerService, call: ApiCall): Promise
   const itemsMax = wholeParameter(call.query, 'limit', { min: 1, max: 500, otherwise: 200 })
   const scope = `feed ${mode} ${container.number}`
   const token = call.query.get('after')
-  const since = optionalWhole(call.query, 'since') ?? Math.max(0, (await engine.moment()) - sinceDefaultS)
-  const after =
-    token !== null
-      ? (readToken(secret, scope, token) as ChangePosition)
-      : mode === 'latest'
-        ? await engine.changesSince(container, toEpochSeconds(since))
-        : '0'
-  const found = await readFeed(engine, container, { mode, after, itemsMax })
-  // Entries have left the log, and only its end has a position that is certainly in it.
-  if (token === null && found.isForgotten) {
-    const end = await engine.logNow(container)
-    return { json: { changes: [], next: signToken(secret, scope, end), isEnd: true, isForgotten: true } }
+  if (token === null) {
+    const moment = await engine.moment()
+    const since = toEpochSeconds(optionalWhole(call.query, 'since') ?? Math.max(0, moment - sinceDefaultS))
+    const { position, ...newest } = await readNewest(engine, container, { mode, since, itemsMax })
+    return { json: { ...newest, next: signToken(secret, scope, position), isEnd: true } }
   }
-  // The log has no index by time: older entries are passed over here.
-  const changes = token === null ? found.changes.filter(each => (each as { ts: number }).ts >= since) : found.changes
-  const { position, isEnd, isForgotten } = found
-  return { json: { changes, next: signToken(secret, scope, position), isEnd, isForgotten } }
+  const after = readToken(secret, scope, token) as ChangePosition
+  const { changes, position, isEnd, isForgotten } = await readFeed(engine, container, { mode, after, itemsMax })
+  return { json: { changes, next: signToken(secret, scope, position), isEnd, isForgotten, isCut: false } }
 }

@@ -21,7 +21,7 @@ export async function importFile(service: ExplorerService, call: ApiCall): Promi
   const container = await requireContainer(service, call)
   const { query, req } = call
   const format = choiceOf(query.get('format'), 'format', ['auto', ...formats], 'auto')
-  const mode = choiceOf(query.get('mode'), 'mode', importModes, 'upsert')
+  const mode = choiceOf(query.get('mode'), 'mode', importModes, 'create')
   const keepTtl = choiceOf(query.get('keepTtl'), 'keepTtl', keepTtlModes, 'remaining')
   const skip = wholeParameter(query, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 })
   if (!/^application\/octet-stream\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
@@ -30,6 +30,7 @@ export async function importFile(service: ExplorerService, call: ApiCall): Promi
   const edge = await service.imports.edgeOf(container, keepTtl)
   const job = service.jobs.begin('import', container.database.id, container.id, query.get('job') ?? undefined)
   const length = Number(req.headers['content-length'])
+  job.beginAt(skip)
   job.progress.bytesTotal = Number.isSafeInteger(length) && length > 0 ? length : null
   call.gone.addEventListener('abort', () => job.cancel(), { once: true })
   const writer = new ImportWriter(service.engine, edge, { mode, signal: job.signal })

@@ -214,7 +214,7 @@ async function deleteBatch(
 }
 
 /** A container whose throughput is used up takes the rest later. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
+export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work()

@@ -1,8 +1,8 @@
 /** Lists of items: by the time they die, in key order or by creation, filtered, page by page; and counts. */
 
-import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { scanBytesMax } from '../../base/limits.ts'
+import { nextSlice } from '../../base/slices.ts'
 import { parseExtendedDocument } from '../../document/bson/parse-extended-json.ts'
 import { judgeLife, type LifeCursor, type LifeFilter, type ListedItem } from '../../engine/item-lives.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -12,6 +12,7 @@ import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { FieldError } from '../http/error-map.ts'
 import { choiceOf, optionalWhole, wholeParameter } from '../http/fields.ts'
 import { dyingWithin, figuresOf } from '../items/figures.ts'
+import { filterClause } from '../items/filter-clause.ts'
 import { showItem } from '../items/one-item.ts'
 import { parseColumns, showRows } from '../items/rows.ts'
 import type { ExplorerService } from '../service/service.ts'
@@ -20,7 +21,7 @@ import { readToken, signToken } from '../service/tokens.ts'
 import { keyOfCall, requireContainer } from './containers.ts'
 
 export const lifeFilters = ['all', 'minute', 'dead', 'never'] as const
-const orders = ['soonest', 'natural', 'newest'] as const
+const orders = ['soonest', 'latest', 'natural', 'newest', 'oldest'] as const
 
 /** A page looks at no more rows than this and then lets others go first. */
 const examineMax = 5000
@@ -105,7 +106,7 @@ async function readNatural(
       if (item !== page.items.at(-1)) after = item.key
       break
     }
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    await nextSlice()
   } while (after !== undefined && items.length < itemsMax && examined < examineMax)
   return { items, next: after, examined, chargeRu: Math.round(chargeRu * 100) / 100 }
 }
@@ -124,23 +125,29 @@ export async function withItemTest<T>(
   use: (accepts: ItemTest | undefined) => Promise<T>,
 ): Promise<T> {
   if (text.trim() === '') return use(undefined)
+  if (container.encoding === 'json') {
+    const { clause, added } = filterClause(text)
+    try {
+      return await service.nosql.withFilter(container, clause, use)
+    } catch (error) {
+      throw aboutFilter(error, clauseStart + added)
+    }
+  }
   try {
-    if (container.encoding === 'json') return await service.nosql.withFilter(container, text, use)
-    const accepts = (await service.mongo()).filter(parseExtendedDocument(text))
-    return await use(accepts)
+    return await use((await service.mongo()).filter(parseExtendedDocument(text)))
   } catch (error) {
-    throw aboutClause(error, container)
+    throw aboutFilter(error, 0)
   }
 }
 
-/** The clause stands behind a text of ours: the place must be that in what the user wrote. */
 const clauseStart = 'SELECT VALUE 1 FROM c '.length
 
-function aboutClause(error: unknown, { encoding }: ContainerRecord): unknown {
+/** `start`: the length of our text that the filter stands behind. The place is that in what people wrote. */
+function aboutFilter(error: unknown, start: number): unknown {
   if (!(error instanceof RequestError)) return error
   const { line, column } = error as unknown as { line?: number; column?: number }
   if (typeof line !== 'number' || typeof column !== 'number' || line === 0) return error
-  const moved = encoding === 'json' && line === 1 ? Math.max(1, column - clauseStart) : column
+  const moved = line === 1 ? Math.max(1, column - start) : column
   return new FieldError('query', error.message, { line, column: moved })
 }
 
@@ -161,18 +168,27 @@ export async function countItems(service: ExplorerService, call: ApiCall): Promi
 async function countAll(service: ExplorerService, container: ContainerRecord) {
   const { living, dead, isAbout } = await figuresOf(service, container)
   const minute = await dyingWithin(service, container, 60)
-  const shares = await sharesOf(service, container)
-  const { defaultTtl } = container.policy
-  const inherits = defaultTtl === null || defaultTtl === -1
-  const { none, never, own } = shares.value
-  const endless = (inherits ? none : 0) + never + (defaultTtl === null ? own : 0)
+  const never = await endlessOf(service, container, living)
   return {
     all: living,
     minute: minute.value,
     dead,
-    never: endless,
-    isAbout: isAbout || minute.isAbout || shares.isAbout,
+    never: never.value,
+    isAbout: isAbout || minute.isAbout || never.isAbout,
   }
+}
+
+/** Living items that never die. Those that inherit a lifespan are mostly many more, and not counted. */
+async function endlessOf({ engine, counts }: ExplorerService, container: ContainerRecord, living: number) {
+  const { defaultTtl } = container.policy
+  if (defaultTtl === null) return { value: living, isAbout: false }
+  const kind = defaultTtl === -1 ? 'ending' : 'endless'
+  const { value, isAbout } = await counts.get(
+    `${kind} ${container.number}`,
+    () => engine.reports.ownLives(container, kind),
+    count => count,
+  )
+  return { value: kind === 'ending' ? Math.max(0, living - value) : value, isAbout }
 }
 
 export function sharesOf({ engine, counts }: ExplorerService, container: ContainerRecord) {

@@ -147,10 +147,14 @@ async function runMongo(
     ...{ chargeRu, elapsedMs: tenths(machine.monotonicMs() - startMs) },
     ...{ itemsRead: null, bytesRead: null, rowsOut: rows.length, bytesOut },
     indexHit: null,
-    usedIndexes: plan === undefined ? [] : plan.indexes.map(({ paths }) => paths.join(', ')),
+    usedIndexes: plan === undefined ? null : plan.source === 'points' ? ['_id'] : plan.indexes.map(namesOf),
     wishedIndexes: [],
     deadSkipped: (await deadOf(service, container)).value.backlog,
   }
+}
+
+function namesOf({ paths }: ShownPlan['indexes'][number]): string {
+  return paths.join(', ')
 }
 
 function sizeOf({ raw }: BsonDocument): number {
@@ -241,8 +245,8 @@ async function planOf(service: ExplorerService, container: ContainerRecord, body
   return container.encoding === 'json' ? sqlPlan(service, container, body) : mongoPlan(service, container, body)
 }
 
-function sqlPlan({ nosql }: ExplorerService, container: ContainerRecord, body: Body): ShownPlan {
-  const { plan, explained, isCrossPartition, wish } = nosql.plan(container, sqlOf(body))
+async function sqlPlan({ nosql }: ExplorerService, container: ContainerRecord, body: Body): Promise<ShownPlan> {
+  const { plan, explained, isCrossPartition, wish } = await nosql.plan(container, sqlOf(body))
   const { index, idOrder } = explained
   const paths = index?.index.definition.components.map(({ path }) => printIndexPath(path)) ?? []
   const source = index !== undefined ? 'index' : idOrder !== undefined ? 'ids' : 'scan'

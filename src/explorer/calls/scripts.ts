@@ -67,8 +67,13 @@ function showScript({ id, body, _etag, triggerType, triggerOperation }: ScriptRe
   return {
     ...{ id, etag: _etag },
     ...(withBody && { body }),
-    ...(triggerType !== undefined && { type: triggerType, operation: triggerOperation }),
+    ...(triggerType !== undefined && { type: word(triggerType), operation: word(triggerOperation ?? 'All') }),
   }
+}
+
+/** Some SDKs write these words in small letters, and the protocol keeps them so. */
+function word(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()
 }
 
 export async function readScript(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {

@@ -72,6 +72,6 @@ function cookie(req: ApiCall['req'], token: string): string {
   return `${sessionCookie}=${token}; Path=/_explorer; HttpOnly; SameSite=Strict${secure}`
 }
 
-function isEncrypted({ socket }: ApiCall['req']): boolean {
+export function isEncrypted({ socket }: ApiCall['req']): boolean {
   return 'encrypted' in socket && socket.encrypted === true
 }

@@ -1,13 +1,6 @@
 /** The settings of a container or collection: time to live, definition, throughput, indexes. */
 
 import { RequestError } from '../../base/error.ts'
-import {
-  autoscaleThroughputMin,
-  autoscaleThroughputStep,
-  throughputMax,
-  throughputMin,
-  throughputStep,
-} from '../../base/limits.ts'
 import { printExtendedJson } from '../../document/bson/extended-json.ts'
 import { parseExtendedDocument } from '../../document/bson/parse-extended-json.ts'
 import { BsonArray, type BsonDocument, int32, string } from '../../document/bson/value.ts'
@@ -20,6 +13,7 @@ import type { ExplorerService } from '../service/service.ts'
 import { command, lifespanIndex, throughputField, ttlOf } from './catalog.ts'
 import { findContainer, requireContainer, requireMongo, requireNosql } from './containers.ts'
 import { sharesOf } from './items.ts'
+import { endedNow, indexKey, isLifespanKey, refuseMoreDeaths } from './previews.ts'
 
 export async function showSettings(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
   return { json: await settingsOf(service, await requireContainer(service, call)) }
@@ -89,10 +83,6 @@ function showMongoIndex(index: BsonDocument) {
   return { ...shown, kind, isUnique: unique === true, state: 'ready' }
 }
 
-function isLifespanKey(key: Record<string, unknown>): boolean {
-  return Object.keys(key).length === 1 && Object.hasOwn(key, '_ts')
-}
-
 function validatorIn(answer: BsonDocument): unknown {
   const cursor = plainJson(answer).cursor as { firstBatch?: { options?: { validator?: unknown } }[] } | undefined
   return cursor?.firstBatch?.[0]?.options?.validator ?? null
@@ -105,7 +95,7 @@ export async function changeSettings(service: ExplorerService, call: ApiCall): P
   if (given.length !== 1) {
     throw new FieldError('definition', 'Change one thing at a time: "definition", "defaultTtl" or "throughput".')
   }
-  if (given[0] === 'definition') await replaceDefinition(service, container, call, body.definition)
+  if (given[0] === 'definition') await replaceDefinition(service, container, call, body)
   else if (given[0] === 'defaultTtl') await changeTtl(service, container, body)
   else await changeThroughput(service, container, throughputField(body))
   service.counts.forget()
@@ -113,18 +103,22 @@ export async function changeSettings(service: ExplorerService, call: ApiCall): P
 }
 
 async function replaceDefinition(
-  { nosql }: ExplorerService,
+  { nosql, engine }: ExplorerService,
   container: ContainerRecord,
   { req }: ApiCall,
-  definition: unknown,
+  body: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   requireNosql(container)
+  const { definition } = body
   const expected = req.headers['if-match']
   if (expected === undefined)
     throw new FieldError('if-match', 'Say which version is meant: if-match with the etag, or *.')
   if (typeof definition !== 'object' || definition === null || Array.isArray(definition)) {
     throw new FieldError('definition', '"definition" must be an object.')
   }
+  await refuseMoreDeaths(body, async () => {
+    return engine.reports.preview(container, defaultTtlField(definition as Readonly<Record<string, unknown>>) ?? null)
+  })
   await nosql.ask({
     method: 'PUT',
     path: ['dbs', container.database.id, 'colls', container.id],
@@ -139,13 +133,7 @@ async function changeTtl(
   body: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const defaultTtl = defaultTtlField(body)!
-  if (body.expectNow !== undefined) {
-    const expected = wholeField(body, 'expectNow', 0, Number.MAX_SAFE_INTEGER)
-    const preview = await service.engine.reports.preview(container, defaultTtl)
-    if (preview.now > expected + Math.max(10, expected / 100)) {
-      throw new ConflictError(`${preview.now} items would die now, not ${expected}. Nothing was changed.`, { preview })
-    }
-  }
+  await refuseMoreDeaths(body, () => service.engine.reports.preview(container, defaultTtl))
   if (container.encoding === 'bson') {
     await changeLifespanIndex(service, container, defaultTtl)
     return
@@ -193,13 +181,6 @@ async function changeThroughput(
   if (container.throughput === null) {
     throw new ConflictError('The container shares the throughput of its database and has none of its own.')
   }
-  const [value, min, step] =
-    throughput.kind === 'manual'
-      ? [throughput.ruPerSecond, throughputMin, throughputStep]
-      : [throughput.maxRuPerSecond, autoscaleThroughputMin, autoscaleThroughputStep]
-  if (value < min || value > throughputMax || value % step !== 0) {
-    throw new FieldError('throughput', `Use ${min} to ${throughputMax} RU/s, in steps of ${step}.`)
-  }
   if (!(await engine.catalog.changeThroughput(container, throughput))) {
     throw new RequestError('namespace_not_found', 'The container does not exist any more.')
   }
@@ -209,11 +190,9 @@ export async function createIndex(service: ExplorerService, call: ApiCall): Prom
   const container = await requireContainer(service, call)
   requireMongo(container)
   const body = await call.body()
-  const { key, name } = body
-  if (typeof key !== 'object' || key === null || Array.isArray(key) || Object.keys(key).length === 0) {
-    throw new FieldError('key', '"key" names the fields of the index: {"closedAt": 1}.')
-  }
-  const asked = { ...body, name: name ?? Object.entries(key).flat().join('_') }
+  const { expectNow: _, ...given } = body
+  await refuseMoreDeaths(body, () => endedNow(service, container, given, call.gone))
+  const asked = { ...given, name: given.name ?? Object.entries(indexKey(given)).flat().join('_') }
   const index = parseExtendedDocument(JSON.stringify(asked))
   const mongo = await service.mongo()
   await mongo.run(
@@ -230,8 +209,11 @@ export async function createIndex(service: ExplorerService, call: ApiCall): Prom
 export async function changeIndex(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
   const container = await requireContainer(service, call)
   requireMongo(container)
-  const seconds = wholeField(await call.body(), 'expireAfterSeconds', -1, 2_147_483_647)
-  const index = command({ name: string(call.names[2]!), expireAfterSeconds: int32(seconds) })
+  const body = await call.body()
+  const name = call.names[2]!
+  const seconds = wholeField(body, 'expireAfterSeconds', -1, 2_147_483_647)
+  await refuseMoreDeaths(body, () => endedNow(service, container, { name, expireAfterSeconds: seconds }, call.gone))
+  const index = command({ name: string(name), expireAfterSeconds: int32(seconds) })
   await (await service.mongo()).run(container.database.id, command({ collMod: string(container.id), index }))
   service.counts.forget()
   return { json: await settingsOf(service, await findContainer(service, container.database.id, container.id)) }

@@ -7,13 +7,11 @@
  */
 
 import { hash } from 'node:crypto'
-import { readdir, readFile, stat } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { RequestError } from '../../base/error.ts'
-import { MiB } from '../../base/limits.ts'
+import type { PageSource } from './page-source.ts'
 
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
@@ -22,7 +20,6 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 }
 
@@ -39,10 +36,6 @@ const types: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
   webmanifest: 'application/manifest+json',
 }
-
-/** More than the page has. A folder that somebody points to by mistake is not read into memory. */
-const fileBytesMax = 8 * MiB
-const filesMax = 500
 
 /** Smaller answers gain nothing. */
 const compressBytesMin = 1024
@@ -64,13 +57,13 @@ const compressors: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> 
 }
 
 export class PageFiles {
-  readonly #folder: string
+  readonly #source: PageSource
   #names: ReadonlySet<string> = new Set()
   #files = new Map<string, Promise<PageFile>>()
-  #builtMs = -1
+  #builtMs: number | undefined
 
-  constructor(folder: string) {
-    this.#folder = folder
+  constructor(source: PageSource) {
+    this.#source = source
   }
 
   /** `path` is what follows `/_explorer/`, decoded. */
@@ -105,18 +98,9 @@ export class PageFiles {
 
   /** A new build replaces what is in memory. */
   async #look(): Promise<void> {
-    const built = await stat(join(this.#folder, 'index.html')).catch(() => undefined)
-    const builtMs = built?.mtimeMs ?? 0
+    const builtMs = await this.#source.builtMs()
     if (builtMs === this.#builtMs) return
-    const found = built === undefined ? [] : await readdir(this.#folder, { recursive: true, withFileTypes: true })
-    const names = found
-      .filter(entry => entry.isFile())
-      .map(entry =>
-        join(entry.parentPath, entry.name)
-          .slice(this.#folder.length + 1)
-          .replaceAll('\\', '/'),
-      )
-    this.#names = new Set(names.slice(0, filesMax))
+    this.#names = new Set(builtMs === undefined ? [] : await this.#source.names())
     this.#files = new Map()
     this.#builtMs = builtMs
   }
@@ -133,12 +117,11 @@ export class PageFiles {
   }
 
   async #read(name: string): Promise<PageFile> {
-    const path = join(this.#folder, name)
-    if ((await stat(path)).size > fileBytesMax) throw new RequestError('too_large', `The file ${name} is too large.`)
-    const bytes = await readFile(path)
+    const bytes = await this.#source.read(name)
     const compressed: PageFile['compressed'] = {}
     for (const coding of codings) {
-      if (this.#names.has(name + suffixes[coding])) compressed[coding] = await readFile(path + suffixes[coding])
+      if (this.#names.has(name + suffixes[coding]))
+        compressed[coding] = await this.#source.read(name + suffixes[coding])
     }
     const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
     return {

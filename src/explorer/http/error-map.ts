@@ -1,28 +1,14 @@
 /** Errors to the statuses and bodies of the explorer's API. */
 
-import { CapacityError, type ErrorKind, MayflyError, RequestError } from '../../base/error.ts'
+import { CapacityError, MayflyError, RequestError } from '../../base/error.ts'
+import { httpStatuses } from '../../base/http-status.ts'
 import { QueryCanceled } from '../service/running-queries.ts'
 
-const statuses = {
-  malformed: 400,
-  syntax: 400,
-  unsupported: 400,
-  partition_key_mismatch: 400,
-  unauthenticated: 401,
-  forbidden: 403,
-  not_found: 404,
-  namespace_not_found: 404,
-  method_not_allowed: 405,
-  timed_out: 408,
-  already_exists: 409,
-  position_gone: 410,
-  precondition_failed: 412,
-  too_large: 413,
-  over_memory: 413,
-  throttled: 429,
-  internal: 500,
-  unavailable: 503,
-} satisfies Record<ErrorKind, number>
+/** Browsers send a request again that was answered 408, also one that writes. */
+const statuses = { ...httpStatuses, timed_out: 504 }
+
+/** As in the logs of web servers: the client has ended the request. */
+const canceledStatus = 499
 
 /** A request that meets a state in which it makes no sense: 409. */
 export class ConflictError extends RequestError {
@@ -65,7 +51,11 @@ export interface ShownError {
 
 export function showError(error: unknown, activityId: string): ShownError {
   if (error instanceof QueryCanceled) {
-    return { status: 408, body: { code: 'canceled', message: 'The query was canceled.', activityId }, isOurs: false }
+    return {
+      status: canceledStatus,
+      body: { code: 'canceled', message: 'The query was canceled.', activityId },
+      isOurs: false,
+    }
   }
   if (!(error instanceof MayflyError) || error.kind === 'internal') {
     const message = 'The server failed. Its log says why, under the activity id.'

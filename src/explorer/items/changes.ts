@@ -1,5 +1,6 @@
 /** Changes of a container as the feed shows them: writes, and where there is a log, deletes and deaths. */
 
+import { type EpochSeconds, toEpochSeconds } from '../../base/clock.ts'
 import { scanBytesMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
@@ -25,60 +26,140 @@ export interface ChangePage {
   readonly isForgotten: boolean
 }
 
-export async function readFeed(
+interface RawPage extends Omit<ChangePage, 'changes'> {
+  readonly raw: readonly RawChange[]
+  readonly at: Viewpoint
+}
+
+type RawChange = ScannedItem | LogEntry
+
+async function readRaw(
   engine: Engine,
   container: ContainerRecord,
-  {
-    mode,
-    after,
-    itemsMax,
-    columns = [],
-  }: {
-    readonly mode: FeedKind
-    readonly after: ChangePosition
-    readonly itemsMax: number
-    readonly columns?: readonly Column[]
-  },
-): Promise<ChangePage> {
+  mode: FeedKind,
+  after: ChangePosition,
+  itemsMax: number,
+): Promise<RawPage> {
   const range = { within: wholeRange, after }
   const page = { itemsMax, bytesMax: scanBytesMax }
   if (mode === 'latest') {
     const { items, position, isEnd, moment, policy } = await engine.readChanges(container, range, page)
-    const changes = items.map(item => showWrite(container, item, { moment, policy }, columns))
-    return { changes, position, isEnd, isForgotten: false }
+    return { raw: items, position, isEnd, isForgotten: false, at: { moment, policy } }
   }
   const { entries, position, isEnd, isForgotten, moment, policy } = await engine.readLog(container, range, page)
-  return {
-    changes: entries.map(entry => showEntry(container, entry, { moment, policy }, columns)),
-    position,
-    isEnd,
-    isForgotten,
+  return { raw: entries, position, isEnd, isForgotten, at: { moment, policy } }
+}
+
+interface Shown {
+  /** With these, texts are left out: they are for a list of items. */
+  readonly columns?: readonly Column[] | undefined
+}
+
+/** One page behind a position, the oldest first. */
+export async function readFeed(
+  engine: Engine,
+  container: ContainerRecord,
+  { mode, after, itemsMax, columns }: Shown & FeedRange & { readonly after: ChangePosition },
+): Promise<ChangePage> {
+  const { raw, at, ...page } = await readRaw(engine, container, mode, after, itemsMax)
+  return { ...page, changes: raw.map(change => showChange(container, change, at, columns)) }
+}
+
+interface FeedRange {
+  readonly mode: FeedKind
+  readonly itemsMax: number
+}
+
+/** Nobody can read a feed backwards: its end is looked for in these times before now, the shortest first. */
+const lookBackS = [1, 10, 60, 600, 3600, 24 * 3600]
+
+/** Reading more than this only to find the newest would cost a busy server too much. */
+const readMax = 2000
+
+export interface NewestChanges {
+  readonly changes: readonly object[]
+  /** Behind all changes. */
+  readonly position: ChangePosition
+  readonly isForgotten: boolean
+  /** Others from `since` on are older than these, or were too many to read. */
+  readonly isCut: boolean
+}
+
+/** The newest changes from a moment on, the oldest first. The cost does not grow with the container. */
+export async function readNewest(
+  engine: Engine,
+  container: ContainerRecord,
+  { mode, since, itemsMax }: FeedRange & { readonly since: EpochSeconds },
+): Promise<NewestChanges> {
+  const now = await engine.moment()
+  const end = mode === 'latest' ? await engine.changesNow(container) : await engine.logNow(container)
+  let newest: NewestChanges = { changes: [], position: end, isForgotten: false, isCut: false }
+  for (const seconds of [...lookBackS.filter(each => each < now - since), now - since]) {
+    const from = toEpochSeconds(Math.max(0, now - seconds))
+    const found = await readTail(engine, container, mode, from)
+    // Entries have left the log, and only its end has a position that is certainly in it.
+    if (found.isForgotten) return { ...newest, isForgotten: true }
+    if (!found.isEnd) return { ...newest, isCut: true }
+    const { at, raw } = found
+    const shown = raw.slice(-itemsMax)
+    const changes = shown.map(change => showChange(container, change, at, undefined))
+    newest = { changes, position: found.position, isForgotten: false, isCut: raw.length > shown.length }
+    if (shown.length === itemsMax) break
+  }
+  return newest
+}
+
+/** All changes of a moment and later, unless there are too many. */
+async function readTail(
+  engine: Engine,
+  container: ContainerRecord,
+  mode: FeedKind,
+  from: EpochSeconds,
+): Promise<RawPage> {
+  let after = mode === 'latest' ? await engine.changesSince(container, from) : await engine.logSince(container, from)
+  const raw: RawChange[] = []
+  for (let read = 0; ; ) {
+    const page = await readRaw(engine, container, mode, after, 500)
+    read += page.raw.length
+    raw.push(...page.raw.filter(({ ts }) => ts >= from))
+    if (page.isEnd || page.isForgotten || read >= readMax) return { ...page, raw }
+    after = page.position
   }
 }
 
-function showWrite(container: ContainerRecord, item: ScannedItem, at: Viewpoint, columns: readonly Column[]): object {
+function showChange(
+  container: ContainerRecord,
+  change: RawChange,
+  at: Viewpoint,
+  columns: readonly Column[] | undefined,
+): object {
+  return 'kind' in change ? showEntry(container, change, at, columns) : showWrite(container, change, at, columns)
+}
+
+function showWrite(container: ContainerRecord, item: ScannedItem, at: Viewpoint, columns: Shown['columns']): object {
   const kind = item.version === item.sequence ? 'create' : 'replace'
   return { kind, lsn: item.version, ...showVersion(container, item, at, columns) }
 }
 
 /** An item in one of its versions. */
-function showVersion(container: ContainerRecord, item: ScannedItem, at: Viewpoint, columns: readonly Column[]) {
-  const row = showRow(container, { ...item, ...judgeLife(at, item) }, columns)
-  return { ...row, ...cut(textOfItem(container, item).text) }
+function showVersion(container: ContainerRecord, item: ScannedItem, at: Viewpoint, columns: Shown['columns']) {
+  const row = showRow(container, { ...item, ...judgeLife(at, item) }, columns ?? [])
+  return columns === undefined ? { ...row, ...cut(textOfItem(container, item).text) } : row
 }
 
 function cut(text: string): object {
   return text.length <= textCharsMax ? { text } : { text: text.slice(0, textCharsMax), isCut: true }
 }
 
-function showEntry(container: ContainerRecord, entry: LogEntry, at: Viewpoint, columns: readonly Column[]): object {
+function showEntry(container: ContainerRecord, entry: LogEntry, at: Viewpoint, columns: Shown['columns']): object {
   const { kind, key, version, sequence, ts, body, previous } = entry
   const shared = { kind: kind === 'expire' ? 'died' : kind, lsn: version, ts }
+  const before = columns === undefined ? previousText(container, previous?.body) : {}
   if (body !== undefined) {
     const item: ScannedItem = { key, sequence, version, ts, body, deadline: ownDeadlineIn(container, body, ts) }
-    return { ...shared, ...showVersion(container, item, at, columns), ...previousText(container, previous?.body) }
+    return { ...shared, ...showVersion(container, item, at, columns), ...before }
   }
-  return { ...shared, ...nameOf(container, key, previous?.body), ...previousText(container, previous?.body) }
+  return { ...shared, ...nameOf(container, key, previous?.body), ...before }
 }
 
 /** The log keeps bodies and no deadlines: the `ttl` in the body says the same, unless dates decide. */

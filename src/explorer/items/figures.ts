@@ -4,6 +4,7 @@
  * cost.
  */
 
+import { toEpochSeconds } from '../../base/clock.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -48,10 +49,7 @@ export function deadOf({ engine, counts }: Parts, container: ContainerRecord) {
 export function dyingWithin({ engine, counts }: Parts, container: ContainerRecord, seconds: number) {
   return counts.get(
     `within ${container.number} ${seconds}`,
-    async () => {
-      const { buckets } = await engine.reports.forecast(container, { windowSeconds: seconds, bucketCount: 1 })
-      return buckets[0]!.inherited + buckets[0]!.own
-    },
+    async () => engine.reports.dyingUntil(container, toEpochSeconds((await engine.moment()) + seconds)),
     count => count,
   )
 }

@@ -1,6 +1,7 @@
 /** Items as the page shows them in lists: their times, their size, and the values of chosen columns. */
 
 import { machine } from '../../base/clock.ts'
+import { nextSlice } from '../../base/slices.ts'
 import { printExtendedJson } from '../../document/bson/extended-json.ts'
 import { parseExtendedJson } from '../../document/bson/parse-extended-json.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -56,7 +57,7 @@ export async function showRows(
   for (const item of items) {
     rows.push(showRow(container, item, columns))
     if (machine.monotonicMs() - sliceStartMs < sliceMs) continue
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    await nextSlice()
     sliceStartMs = machine.monotonicMs()
   }
   return rows

@@ -19,15 +19,16 @@ import {
   string,
   type Value,
 } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
 import { layOutJson } from '../../document/json-layout.ts'
 import { extractPartitionKey, parsePartitionKeyPath, undefinedComponent } from '../../document/partition-key.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ListedItem } from '../../engine/item-lives.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
-import { ChangedMeanwhile, FieldError } from '../http/error-map.ts'
+import { ChangedMeanwhile, ConflictError, FieldError } from '../http/error-map.ts'
 import type { ExplorerService } from '../service/service.ts'
-import { showItem } from './one-item.ts'
+import { showItem, textOfItem } from './one-item.ts'
 import { etagOfDocument, shardValues } from './rows.ts'
 
 /** `*`: whatever is there. */
@@ -225,6 +226,11 @@ async function replaceDocument(
 ): Promise<ItemKey> {
   const document = parseExtendedDocument(text)
   const found = await expectDocument(service, container, key, expected)
+  if (!textOfItem(container, { body: encodeDocument(found) }).isExact) {
+    throw new ConflictError(
+      'The document holds what text cannot say exactly, so a saved text would change it. Nothing was written.',
+    )
+  }
   await runOnOne(service, container, key, 'update', 'updates', updateStatement(container, found, document))
   return keyOfDocument(service, container, document.get('_id') === undefined ? found : document)
 }

@@ -15,6 +15,7 @@ import { hundredths } from '../calls/load.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { FieldError } from '../http/error-map.ts'
 import { choiceOf } from '../http/fields.ts'
+import { shownDoubt } from '../items/doubt.ts'
 import { dyingWithin, type Figures, figuresOf } from '../items/figures.ts'
 import { parseColumns } from '../items/rows.ts'
 import type { Job } from '../service/jobs.ts'
@@ -33,6 +34,8 @@ const minuteS = 60
 interface Open {
   readonly connection: LiveConnection
   readonly watch: Watch | undefined
+  /** Whether it knows the counts as they were in the last look. */
+  knowsCounts: boolean
 }
 
 interface Known {
@@ -79,18 +82,20 @@ export class LiveHub {
     try {
       const watch = await this.#watchOf(query)
       const { engine } = this.#service
-      const { moment, doubt, sure } = await engine.time()
+      const time = await engine.time()
+      const { moment } = time
+      const doubt = shownDoubt(time, this.#service.clock)
       if (gone.aborted || this.#isClosed) return 'streamed'
       if (this.#open.size === 0) this.#begin(moment)
       const connection = new LiveConnection(res, isValid)
-      const open = { connection, watch }
+      const open = { connection, watch, knowsCounts: false }
       this.#open.add(open)
       res.once('close', () => this.#forget(open))
       connection.send('hello', {
         now: this.#nowMs(moment),
         mode: this.#service.clock.mode,
         isPaused: engine.purger.isPaused,
-        ...(doubt && { doubt: { ...doubt, sure, aheadSeconds: moment - sure } }),
+        ...(doubt && { doubt }),
       })
       return 'streamed'
     } finally {
@@ -115,7 +120,8 @@ export class LiveHub {
     const feed = choiceOf(query.get('feed'), 'feed', ['latest', 'all', 'none'], 'latest')
     const container = await findContainer(this.#service, database, id)
     requireLog(container, feed)
-    return Watch.begin(engine, container, feed, parseColumns(query.get('columns')))
+    const columns = query.get('columns')
+    return Watch.begin(engine, container, feed, columns === null ? undefined : parseColumns(columns))
   }
 
   #begin(moment: EpochSeconds): void {
@@ -153,10 +159,11 @@ export class LiveHub {
       else connection.tend()
     }
     const containers = await this.#containers()
-    const { moment, doubt, sure } = await engine.time()
+    const time = await engine.time()
+    const { moment } = time
     const now = this.#nowMs(moment)
     await this.#tellSteps(containers, moment, now)
-    this.#tellDoubt(doubt && { ...doubt, sure, aheadSeconds: moment - sure }, now)
+    this.#tellDoubt(shownDoubt(time, this.#service.clock), now)
     this.#tellPause(now)
     this.#tellCatalog(containers, now)
     await this.#tellCounts(containers, moment, now)
@@ -202,8 +209,8 @@ export class LiveHub {
     this.#tell('clock', { now, from, to: moment, died })
   }
 
-  #tellDoubt(doubt: object | undefined, now: number): void {
-    const state = doubt === undefined ? '' : JSON.stringify((doubt as { since: number }).since)
+  #tellDoubt(doubt: ReturnType<typeof shownDoubt>, now: number): void {
+    const state = doubt === undefined ? '' : JSON.stringify([doubt.kind, doubt.since, doubt.endsAt !== undefined])
     if (state === this.#doubt) return
     this.#doubt = state
     this.#tell('doubt', { now, doubt: doubt ?? null })
@@ -229,16 +236,20 @@ export class LiveHub {
   }
 
   async #tellCounts(containers: readonly ContainerRecord[], moment: EpochSeconds, now: number): Promise<void> {
-    const changed: object[] = []
+    const changed: Known[] = []
     for (const container of this.#inTurn(containers)) {
       const known = this.#known.get(container.number)
       const found = await this.#lookAt(container, moment, known)
       if (found === undefined || found === known) continue
       this.#known.set(container.number, found)
-      const { living, dead, next, isAbout } = found.figures
-      if (known !== undefined) changed.push({ ...found.named, living, dead, next, isAbout })
+      changed.push(found)
     }
-    if (changed.length > 0) this.#tell('counts', { now, containers: changed })
+    for (const open of this.#open) {
+      // What a new page has loaded may be from before its connection.
+      const news = open.knowsCounts ? changed : [...this.#known.values()]
+      open.knowsCounts = true
+      if (news.length > 0) open.connection.send('counts', { now, containers: news.map(shownCounts) })
+    }
   }
 
   /** What is watched in every look, the others by turns. */
@@ -297,10 +308,13 @@ export class LiveHub {
     let dead = 0
     let isAbout = false
     let lagSeconds = 0
+    let oldest: number | null = null
     for (const container of containers) {
       const figures = this.#known.get(container.number)?.figures
       dead += figures?.dead ?? 0
       lagSeconds = Math.max(lagSeconds, figures?.lagSeconds ?? 0)
+      const waiting = figures?.oldest ?? null
+      if (waiting !== null) oldest = Math.min(oldest ?? waiting, waiting)
       // Nobody dies within a minute where the next one dies later.
       const next = figures?.next
       if (next === undefined || next === null || next.deadline > this.#moment! + minuteS) continue
@@ -309,7 +323,8 @@ export class LiveHub {
       isAbout ||= dying.isAbout || figures?.isAbout === true
     }
     backlogs.note(undefined, second, { dead, lagSeconds })
-    this.#tell('totals', { now, second, withinMinute, dead, ...shown(engine.usage.at(undefined, second)), isAbout })
+    const work = shown(engine.usage.at(undefined, second))
+    this.#tell('totals', { now, second, withinMinute, dead, ...work, lagSeconds, oldest, isAbout })
     for (const { watch, connection } of this.#open) {
       if (watch === undefined) continue
       const container = containers.find(({ database, id }) => database.id === watch.database && id === watch.id)
@@ -325,6 +340,10 @@ export class LiveHub {
 
 function shown({ requests, requestRu, purgeRu, throttled, removed }: Usage) {
   return { requests, requestRu: hundredths(requestRu), purgeRu: hundredths(purgeRu), throttled, removed }
+}
+
+function shownCounts({ named, figures: { living, dead, next, isAbout } }: Known) {
+  return { ...named, living, dead, next, isAbout }
 }
 
 function nameOf({ database, id }: { readonly database: string; readonly id: string }): string {

@@ -27,7 +27,8 @@ export class Watch {
   readonly database: string
   readonly id: string
   readonly #feed: FeedKind | 'none'
-  readonly #columns: readonly Column[]
+  /** Of a list of items. Without them changes come with their texts. */
+  readonly #columns: readonly Column[] | undefined
   #number: number
   #seenTo: EpochSeconds
   #position: ChangePosition | undefined
@@ -36,7 +37,7 @@ export class Watch {
   private constructor(
     container: ContainerRecord,
     feed: FeedKind | 'none',
-    columns: readonly Column[],
+    columns: readonly Column[] | undefined,
     from: { moment: EpochSeconds; position: ChangePosition | undefined },
   ) {
     this.database = container.database.id
@@ -52,7 +53,7 @@ export class Watch {
     engine: Engine,
     container: ContainerRecord,
     feed: FeedKind | 'none',
-    columns: readonly Column[],
+    columns: readonly Column[] | undefined,
   ): Promise<Watch> {
     const position = await positionNow(engine, container, feed)
     return new Watch(container, feed, columns, { moment: await engine.moment(), position })

@@ -48,6 +48,7 @@ export class Job {
   readonly #startedAt = machine.monotonicMs()
   readonly #refusals: RefusedLine[] = []
   #refusalBytes = 0
+  #doneBefore = 0
   #refused = 0
   #state: 'running' | 'done' | 'failed' | 'canceled' = 'running'
   #endedMs: number | null = null
@@ -90,6 +91,12 @@ export class Job {
     }
   }
 
+  /** So many were done before, by another job. */
+  beginAt(done: number): void {
+    this.progress.done = done
+    this.#doneBefore = done
+  }
+
   cancel(): void {
     this.#controller.abort()
   }
@@ -111,7 +118,7 @@ export class Job {
       ...{ id, kind, database, container, state: this.#state },
       ...progress,
       chargeRu: Math.round(progress.chargeRu * 100) / 100,
-      rate: Math.round(progress.done / seconds),
+      rate: Math.round((progress.done - this.#doneBefore) / seconds),
       refused: this.#refused,
       ...{ startedMs, endedMs: this.#endedMs, message: this.#message },
       ...(withRefusals && {

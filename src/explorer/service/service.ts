@@ -6,12 +6,14 @@ import type { HostNames } from '../../base/host-names.ts'
 import type { Logger } from '../../base/log.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
 import type { Engine } from '../../engine/engine.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { PageSource } from '../files/page-source.ts'
 import type { Backlogs } from './backlogs.ts'
 import type { CountCache } from './count-cache.ts'
 import type { ImportDoors } from './import-doors.ts'
 import type { Jobs } from './jobs.ts'
 import type { RunningQueries } from './running-queries.ts'
-import type { MongoSide, MongoSwitches, NosqlSide } from './sides.ts'
+import type { MongoSide, MongoSwitches, NosqlSide, RowsQuery } from './sides.ts'
 
 export interface ExplorerOptions {
   readonly engine: Engine
@@ -33,8 +35,13 @@ export interface ExplorerOptions {
   /** The port of the Mongo protocol; undefined: not served. */
   readonly mongoPort: () => number | undefined
   readonly imports: ImportDoors
-  /** The folder with the built page. */
-  readonly pageFolder: string
+  /** All rows of a query as JSON texts, page by page: SQL, or a filter or pipeline of a collection. */
+  readonly queryRows: (
+    container: ContainerRecord,
+    query: RowsQuery,
+    signal: AbortSignal,
+  ) => AsyncIterableIterator<readonly string[]>
+  readonly page: PageSource
 }
 
 export interface ExplorerService extends ExplorerOptions {

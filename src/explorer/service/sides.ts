@@ -18,7 +18,16 @@ export interface SqlQuery {
   readonly partitionKey?: readonly PartitionKeyComponent[] | undefined
 }
 
+/** All rows of a query: SQL, or a filter or pipeline of a collection. */
+export interface RowsQuery extends Omit<SqlQuery, 'parameters'> {
+  /** With a filter, as extended JSON. */
+  readonly sort?: string
+  readonly projection?: string
+}
+
 export interface NosqlSide {
+  /** Refuses what this field of a container's definition cannot hold, as the handlers would. */
+  checkField(name: 'partitionKey' | 'uniqueKeyPolicy', value: unknown): Promise<void>
   ask(question: {
     readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
     readonly path: readonly string[]
@@ -39,12 +48,12 @@ export interface NosqlSide {
   plan(
     container: ContainerRecord,
     query: SqlQuery,
-  ): {
+  ): Promise<{
     readonly plan: object
     readonly isCrossPartition: boolean
     readonly wish: IndexPath | undefined
     readonly explained: ExplainedQuery
-  }
+  }>
   withFilter<T>(container: ContainerRecord, clause: string, use: (accepts: ItemTest) => Promise<T>): Promise<T>
 }
 

@@ -7,6 +7,7 @@ import { CapacityError, RequestError } from '../../base/error.ts'
 import { requestBytesMax } from '../../base/limits.ts'
 import type { MemoryShare } from '../../base/memory-account.ts'
 import { ArrivingBody } from './arriving-body.ts'
+import type { WatchedChunks } from './chunk-sizes.ts'
 
 /** A request of node:http or node:http2. */
 export type Incoming = Readable & {
@@ -37,7 +38,11 @@ export function announcesTooMuch(contentLength: string | undefined): boolean {
  * Waits for the whole body. Most bodies arrive in one chunk, which is used as it is. (`for await` costs 8 us
  * more.)
  */
-export function collectBody(req: Incoming, share: MemoryShare, msMax: number): Promise<Buffer> {
+export function collectBody(
+  req: Incoming,
+  share: MemoryShare,
+  { msMax, chunks }: { readonly msMax: number; readonly chunks?: WatchedChunks | undefined },
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer | undefined
     let arriving: ArrivingBody | undefined
@@ -77,6 +82,11 @@ export function collectBody(req: Incoming, share: MemoryShare, msMax: number): P
     // Nobody waits for an answer any more.
     const onClose = () => end(() => {})
     req.on('data', onData).on('end', onEnd).on('close', onClose)
+    const refuse = () => end(() => reject(tooLarge()))
+    if (chunks === undefined) return
+    // One may have come before somebody wanted the body.
+    if (chunks.isTooLong) refuse()
+    else chunks.onTooLong = refuse
   })
 }
 

@@ -14,10 +14,10 @@ import { Caller } from '../../base/caller.ts'
 import { machine } from '../../base/clock.ts'
 import type { MemoryAccount, MemoryLease, MemoryShare } from '../../base/memory-account.ts'
 import { ownText } from '../../base/own-text.ts'
+import { watchSlowReader } from '../../base/slow-reader.ts'
 import type { HttpAnswer } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
 import { readInPlace } from '../sockets/shared-read-buffer.ts'
-import { watchSlowReader } from '../sockets/slow-reader.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { lingerMs, requestMsMax, tooSlow } from './collect-body.ts'
 import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
@@ -29,7 +29,7 @@ export const keepAliveMs = 65_000
  * A client that says that it will send nothing more may still read, or may have gone: TCP does not tell. Work
  * that takes longer than this ends.
  */
-const halfClosedMsMax = 1000
+export const halfClosedMsMax = 1000
 
 export interface FastLaneOptions {
   readonly nosql: NosqlServer

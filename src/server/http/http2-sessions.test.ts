@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, constants } from 'node:http2'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import test, { after } from 'node:test'
 import { MemoryAccount } from '../../base/memory-account.ts'
 import type { HttpHead, HttpRequest, Reply } from '../../nosql/http/transport.ts'
-import { Http2Sessions } from './http2-sessions.ts'
+import { type Http2Options, Http2Sessions } from './http2-sessions.ts'
 
 const never = 2 ** 30
 const handled: HttpRequest[] = []
@@ -31,8 +31,10 @@ const nosql = {
 
 const memory = new MemoryAccount(1e6)
 
-async function listen(given: { requestMsMax?: number; idleMsMax?: number; unreadMsMax?: number }): Promise<string> {
-  const limits = { requestMsMax: never, idleMsMax: never, unreadMsMax: never, ...given }
+type Limits = Pick<Http2Options, 'requestMsMax' | 'prefaceMsMax' | 'idleMsMax' | 'unreadMsMax'>
+
+async function listen(given: Partial<Limits>): Promise<string> {
+  const limits = { requestMsMax: never, prefaceMsMax: never, idleMsMax: never, unreadMsMax: never, ...given }
   const handler = () => assert.fail('every path belongs to the protocol')
   const sessions = new Http2Sessions({ nosql, memory, isProtocolPath: () => true, handler, ...limits })
   const gate = createServer(socket => sessions.serve(socket))
@@ -58,6 +60,18 @@ test('a request whose body does not arrive is refused, and never handled', async
   assert.ok(!handled.some(({ url }) => url === '/late'))
   assert.equal(session.closed, false)
   session.close()
+})
+
+test('a connection with half a preface is closed, and one with a whole preface is not', async () => {
+  const endpoint = await listen({ prefaceMsMax: 100 })
+  const whole = connect(endpoint)
+  await once(whole, 'remoteSettings')
+  const half = connectSocket(Number(new URL(endpoint).port), '127.0.0.1')
+  half.on('error', () => {})
+  half.resume().write('PRI * HT')
+  await once(half, 'close')
+  assert.ok(!whole.destroyed)
+  whole.close()
 })
 
 test('a connection without requests is closed with GOAWAY, and not while a request is being answered', async () => {

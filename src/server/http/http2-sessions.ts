@@ -56,6 +56,8 @@ export interface Http2Options {
   /** Answers requests for all other paths. */
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void
   readonly requestMsMax: number
+  /** For what a client says first: its preface and its settings. */
+  readonly prefaceMsMax: number
   readonly idleMsMax: number
   readonly unreadMsMax: number
 }
@@ -85,9 +87,11 @@ export class Http2Sessions {
     for (const session of this.#sessions) session.close()
   }
 
-  /** Closes a connection that had no request for a while. */
+  /** Closes a connection that does not begin, or had no request for a while. */
   #watch(session: ServerHttp2Session): void {
-    const { idleMsMax } = this.#options
+    const { prefaceMsMax, idleMsMax } = this.#options
+    const preface = machine.setTimeout(() => session.destroy(), prefaceMsMax).unref()
+    session.once('remoteSettings', () => machine.clearTimeout(preface))
     const waitForRequest = () => machine.setTimeout(() => session.close(), idleMsMax).unref()
     let idle: NodeJS.Timeout | undefined = waitForRequest()
     let streams = 0
@@ -101,6 +105,7 @@ export class Http2Sessions {
     })
     this.#sessions.add(session)
     session.once('close', () => {
+      machine.clearTimeout(preface)
       machine.clearTimeout(idle)
       this.#sessions.delete(session)
     })

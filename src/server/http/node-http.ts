@@ -5,11 +5,13 @@ import type { Socket } from 'node:net'
 import { Caller } from '../../base/caller.ts'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
+import { requestBytesMax } from '../../base/limits.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
+import { watchSlowReader } from '../../base/slow-reader.ts'
 import type { HttpAnswer, HttpHead, Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
 import { endInPieces } from '../sockets/end-in-pieces.ts'
-import { watchSlowReader } from '../sockets/slow-reader.ts'
+import { type WatchedChunks, watchChunks } from './chunk-sizes.ts'
 import {
   announcesTooMuch,
   collectBody,
@@ -27,6 +29,7 @@ export function nodeHttpHandler(
   return (req, res) => {
     const { method = 'GET', headers } = req
     const url = pathOf(req.url ?? '/')
+    const chunks = watchChunks(req, requestBytesMax)
     const reply = (answer: HttpAnswer) => {
       send(res, answer)
       if (res.writableNeedDrain || req.socket.writableNeedDrain) watchSlowReader(req.socket)
@@ -37,14 +40,20 @@ export function nodeHttpHandler(
       res.once('close', () => caller.leave())
       const share = memory.shareOf(req.socket)
       const head = { method, url, headers, origin: originOf(req), caller, share }
-      carryOut({ nosql, requestMsMax }, head, req, reply)
+      carryOut({ nosql, requestMsMax, chunks }, head, req, reply)
     })
   }
 }
 
+export interface CarryOutOptions {
+  readonly nosql: NosqlServer
+  readonly requestMsMax: number
+  readonly chunks?: WatchedChunks | undefined
+}
+
 /** Refuses what its head shows to be wrong, and takes a body only if the request has one and may go on. */
 export function carryOut(
-  { nosql, requestMsMax }: { nosql: NosqlServer; requestMsMax: number },
+  { nosql, requestMsMax, chunks }: CarryOutOptions,
   head: HttpHead,
   req: Incoming & { readonly rawHeaders: readonly string[] },
   reply: Reply,
@@ -53,9 +62,9 @@ export function carryOut(
   const isBodiless = method === 'GET' || method === 'DELETE' || method === 'HEAD'
   const repeated = findRepeated(req.rawHeaders)
   if (repeated !== undefined) nosql.refuse(head, reply, new RequestError('malformed', repeated))
-  else if (announcesTooMuch(headers['content-length'])) nosql.refuse(head, reply, tooLarge())
+  else if (announcesTooMuch(headers['content-length']) || chunks?.isTooLong) nosql.refuse(head, reply, tooLarge())
   else if (isBodiless) nosql.handle({ ...head, body: noBody }, reply)
-  else nosql.receive(head, reply, () => collectBody(req, head.share, requestMsMax))
+  else nosql.receive(head, reply, () => collectBody(req, head.share, { msMax: requestMsMax, chunks }))
 }
 
 /** Node keeps only the first of them, and a proxy may have looked at another. */
@@ -72,29 +81,61 @@ function findRepeated(rawHeaders: readonly string[]): string | undefined {
   })?.[1]
 }
 
-/** The latest answer of each connection. */
-const tails = new WeakMap<Socket, ServerResponse>()
+/** The pipelined requests of a connection. */
+class Queue {
+  readonly #socket: Socket
+  #last: ServerResponse | undefined
+  #waiting = 0
 
-/**
- * Pipelined requests run one after the other, in their order. Other connections get a turn in between, and no
- * more is read while some wait. What waits when the client leaves is not done.
- */
-function inTurn({ socket }: IncomingMessage, res: ServerResponse, work: () => void): void {
-  const before = tails.get(socket)
-  tails.set(socket, res)
-  if (before === undefined || before.writableFinished || before.destroyed) {
-    work()
-    return
+  constructor(socket: Socket) {
+    this.#socket = socket
   }
-  socket.pause()
-  before.once('close', () => {
-    machine.setImmediate(() => {
-      // When a client leaves, everything that waits gets its turn at once, and nobody reads an answer.
-      if (socket.destroyed) return
-      if (tails.get(socket) === res) socket.resume()
+
+  /** Does the work of a request when those before it are answered. Others get a turn in between. */
+  add(res: ServerResponse, work: () => void): void {
+    const before = this.#last
+    this.#last = res
+    if (before === undefined || before.writableFinished || before.destroyed) {
       work()
+      return
+    }
+    if (this.#waiting++ === 0) this.#stopReading()
+    before.once('close', () => {
+      machine.setImmediate(() => {
+        // When a client leaves, everything that waits gets its turn at once, and nobody reads an answer.
+        if (this.#socket.destroyed) return
+        if (--this.#waiting === 0) this.#goOnReading()
+        work()
+      })
     })
-  })
+  }
+
+  /** node:http reads on with each request that it has answered, so it must be stopped each time. */
+  #stopReading(): void {
+    this.#socket.on('resume', this.#pause)
+    this.#pause()
+  }
+
+  #goOnReading(): void {
+    this.#socket.off('resume', this.#pause)
+    this.#socket.resume()
+  }
+
+  readonly #pause = (): void => {
+    this.#socket.pause()
+  }
+}
+
+const queues = new WeakMap<Socket, Queue>()
+
+/** Pipelined requests run one after the other, in their order. No more is read while some wait. */
+function inTurn({ socket }: IncomingMessage, res: ServerResponse, work: () => void): void {
+  let queue = queues.get(socket)
+  if (queue === undefined) {
+    queue = new Queue(socket)
+    queues.set(socket, queue)
+  }
+  queue.add(res, work)
 }
 
 /** A request through a proxy has a whole URL as its target. */

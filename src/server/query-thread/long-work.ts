@@ -4,11 +4,14 @@
  * Each does one piece of work at a time, so that one that must be ended takes nothing else with it. While
  * others wait, a piece may run for some time. Then it is abandoned, goes to the end of the line, and has four
  * times as much time when its turn comes again. So short work does not wait for long work, and of the time
- * of long work at most a third is lost.
+ * of long work at most a third is lost. Connections take turns, so nobody waits behind all the work of one.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { machine } from '../../base/clock.ts'
+import { CapacityError } from '../../base/error.ts'
+import { FairQueue, type Place } from '../../base/fair-queue.ts'
+import { heldHere } from '../../base/memory-account.ts'
 import type { Ask } from './query-messages.ts'
 import { ThreadLost, type WorkConditions, type WorkThread } from './work-thread.ts'
 
@@ -21,10 +24,16 @@ const turnGrowth = 4
 /** A thread takes some megabytes. It is given back when nobody has needed it for this time. */
 const restAfterMs = 10_000
 
+/** Pieces that may wait: in all, and of one connection. */
+const waitingMax = 512
+const waitingOfOneMax = 128
+
 /** Work that lost its thread is tried again, unless it may be the reason. */
 const lossesMax = 1
 
 interface Piece {
+  /** The connection, for which its share of the memory stands. */
+  readonly by: object | undefined
   readonly ask: Ask
   readonly conditions: WorkConditions
   readonly resolve: (result: unknown) => void
@@ -45,9 +54,17 @@ interface Turn {
 
 const preempted = new Error('others wait')
 
+function placeOf(piece: Piece): Place<Piece> {
+  return { entry: piece, path: [piece.by] }
+}
+
+function tooMuch(): CapacityError {
+  return new CapacityError('throttled', 'Too many queries that take long are waiting.', 1000)
+}
+
 export class LongWork implements AsyncDisposable {
   readonly #threads: readonly WorkThread[]
-  readonly #line: Piece[] = []
+  readonly #line = new FairQueue<Piece>()
   readonly #turns = new Set<Turn>()
   #look: NodeJS.Timeout | undefined
   #rest: NodeJS.Timeout | undefined
@@ -56,12 +73,25 @@ export class LongWork implements AsyncDisposable {
     this.#threads = Array.from({ length: threadsMax }, makeThread)
   }
 
-  do(ask: Ask, conditions: WorkConditions): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const inContext = AsyncLocalStorage.snapshot()
-      this.#line.push({ ask, conditions, resolve, reject, inContext, turnMs: firstTurnMs, losses: 0 })
-      this.#proceed()
-    })
+  async do(ask: Ask, conditions: WorkConditions): Promise<unknown> {
+    const by = heldHere()?.share
+    if (this.#line.length >= waitingMax || this.#line.countBelow(by) >= waitingOfOneMax) throw tooMuch()
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const inContext = AsyncLocalStorage.snapshot()
+    const piece: Piece = { by, ask, conditions, resolve, reject, inContext, turnMs: firstTurnMs, losses: 0 }
+    const { signal } = conditions
+    // What is at work is ended by its thread.
+    const giveUp = () => {
+      if (this.#line.remove(placeOf(piece))) reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', giveUp)
+    this.#line.add(placeOf(piece))
+    this.#proceed()
+    try {
+      return await promise
+    } finally {
+      signal?.removeEventListener('abort', giveUp)
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -79,7 +109,7 @@ export class LongWork implements AsyncDisposable {
       const free = this.#threads.filter(thread => !busy.has(thread))
       const thread = free.find(({ isIdle }) => isIdle) ?? free[0]
       if (thread === undefined) break
-      void this.#run(this.#line.shift()!, thread)
+      void this.#run(this.#line.take()!, thread)
     }
     if (this.#line.length > 0) this.#makeRoom()
     else if (this.#turns.size === 0) this.#rest = machine.setTimeout(() => this.#letRest(), restAfterMs).unref()
@@ -104,8 +134,9 @@ export class LongWork implements AsyncDisposable {
     } catch (error) {
       if (error === preempted) {
         piece.turnMs *= turnGrowth
-        this.#line.push(piece)
-      } else if (error instanceof ThreadLost && piece.losses++ < lossesMax) this.#line.push(piece)
+        this.#line.add(placeOf(piece))
+      } else if (error instanceof ThreadLost && (error.isForOthers || piece.losses++ < lossesMax))
+        this.#line.add(placeOf(piece))
       else piece.reject(error)
     } finally {
       this.#turns.delete(turn)

@@ -1,5 +1,6 @@
 /** The messages between the server and its query threads. They are plain data, also the errors. */
 
+import { codeOf, withCode } from '../../adapters/sqlite/file/errors.ts'
 import type { SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import {
   CapacityError,
@@ -63,6 +64,11 @@ export type ReaderAnswer = { readonly call: number } & ({ readonly answer: unkno
 
 export type WorkerReply = { readonly number: number } & ({ readonly result: unknown } | { readonly error: PlainError })
 
+/** The first message of a thread: its number in the system, where it has one. */
+export interface ThreadBegun {
+  readonly task: number | undefined
+}
+
 /** A page whose rows are in one piece, if they are bytes. */
 export interface PackedPage {
   readonly page: MadePage
@@ -75,6 +81,8 @@ type PlainError =
   | { readonly kind: CapacityErrorKind; readonly message: string; readonly retryAfterMs: number }
   /** Of a user-defined function. */
   | { readonly kind: 'script'; readonly message: string; readonly number: number | undefined; readonly log: string }
+  /** Of SQLite, where it was not translated: of a checkpoint. */
+  | { readonly kind: 'sqlite'; readonly message: string; readonly errcode: number }
   | { readonly kind: 'internal'; readonly message: string; readonly stack: string | undefined }
   | { readonly kind: 'too long here' }
 
@@ -89,11 +97,14 @@ export function toPlainError(error: unknown): PlainError {
     return { kind: error.kind, message: error.message, retryAfterMs: error.retryAfterMs }
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  const errcode = codeOf(error)
+  if (errcode !== undefined) return { kind: 'sqlite', message, errcode }
   return { kind: 'internal', message, stack }
 }
 
 export function fromPlainError(plain: PlainError): Error {
   if (plain.kind === 'too long here') return new WorkTooLong()
+  if (plain.kind === 'sqlite') return withCode(plain.message, plain.errcode)
   if (plain.kind === 'script') return new ScriptError(plain.message, plain.number, plain.log)
   if ('retryAfterMs' in plain) return new CapacityError(plain.kind, plain.message, plain.retryAfterMs)
   if (plain.kind !== 'internal') {

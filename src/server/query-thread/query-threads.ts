@@ -4,16 +4,20 @@
  *   the first    all pages that do not stay with the server take turns in it; none may hold it for long
  *   two others   work that would (`long-work.ts`)
  *   up to four   pipelines that read by the server, each for a cursor (`held-pipelines.ts`)
+ *   one more     checkpoints, while much is written (`checkpoint-worker.ts`)
  *
  * If the database is in a file, they read snapshots of it. Otherwise they read by the server.
  */
 
-import { Worker } from 'node:worker_threads'
-import type { RunCheckpoint } from '../../adapters/sqlite/checkpoints.ts'
+import type { ResourceLimits, Worker } from 'node:worker_threads'
+import type { RunCheckpoint } from '../../adapters/sqlite/file/checkpoints.ts'
 import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite/sorted-entries.ts'
+import { machine } from '../../base/clock.ts'
 import { CapacityError } from '../../base/error.ts'
+import { MiB } from '../../base/limits.ts'
 import type { Logger } from '../../base/log.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
+import { startOwnThread } from '../../base/own-thread.ts'
 import { WorkTooLong } from '../../base/work.ts'
 import type { HostedTask, StreamHost } from '../../query/hosted-stream.ts'
 import { type CollectedRows, unpackRows } from '../../query/packed-rows.ts'
@@ -33,6 +37,11 @@ const holdMsMax = 50
  */
 const pagesNice = 5
 const longWorkNice = 10
+/** A checkpoint of a few milliseconds can wait for the thread that answers, and must not wait for long. */
+const checkpointsNice = 5
+
+/** The thread for checkpoints takes some megabytes, and is given back when none was needed for this time. */
+const restAfterMs = 30_000
 
 export class QueryThreads implements PageRunner, AsyncDisposable {
   /** The threads have no file that they could read. */
@@ -41,6 +50,8 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
   readonly #pages: WorkThread
   readonly #longWork: LongWork
   readonly #held: HeldPipelines
+  readonly #checkpoints: WorkThread
+  #checkpointsRest: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(
@@ -61,10 +72,13 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
     this.#pages = thread(pagesNice)()
     this.#longWork = new LongWork(thread(longWorkNice))
     this.#held = new HeldPipelines(thread(longWorkNice))
+    const own = { directory, nice: checkpointsNice, memory: undefined }
+    this.#checkpoints = new WorkThread(() => startCheckpointWorker(own), log)
   }
 
   async run(task: RemotePageTask, work: RemoteWork = {}): Promise<MadePage | 'stale'> {
-    const made = (await this.#do({ kind: 'page', task, readsHere: this.readsHere }, work)) as PackedPage | 'stale'
+    const readsHere = this.readsHere || work.mustRead === true
+    const made = (await this.#do({ kind: 'page', task, readsHere }, work)) as PackedPage | 'stale'
     if (made === 'stale') return made
     if (made.rows === undefined) return made.page
     const { marks } = made.rows
@@ -93,12 +107,16 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
   }
 
   readonly checkpoint: RunCheckpoint = async () => {
-    await this.#inPages({ kind: 'checkpoint' })
+    machine.clearTimeout(this.#checkpointsRest)
+    await this.#checkpoints.ask({ kind: 'checkpoint' })
+    this.#checkpointsRest = machine.setTimeout(() => this.#checkpoints.rest(), restAfterMs).unref()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
+    machine.clearTimeout(this.#checkpointsRest)
     await Promise.all([
+      this.#checkpoints[Symbol.asyncDispose](),
       this.#pages[Symbol.asyncDispose](),
       this.#longWork[Symbol.asyncDispose](),
       this.#held[Symbol.asyncDispose](),
@@ -122,28 +140,48 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
 
   /** A thread that dies or is ended takes all pages with it. They are made again in the next one. */
   async #inPages(ask: Ask, conditions: WorkConditions = {}): Promise<unknown> {
-    for (let attempt = 1; ; attempt++) {
+    for (let losses = 0; ; ) {
       try {
         return await this.#pages.ask(ask, conditions)
       } catch (error) {
         if (!(error instanceof ThreadLost)) throw error
-        if (attempt === attemptsMax) throw lost()
+        if (!error.isForOthers && ++losses > lossesMax) throw lost()
       }
     }
   }
 }
 
-const attemptsMax = 3
+/** Work that loses its thread once more may be the reason. */
+const lossesMax = 2
 
 function lost(): CapacityError {
   return new CapacityError('unavailable', 'The thread that worked on the query ended. Ask again.', 0)
 }
 
 /**
- * Starts the file beside this one, in the sources or in the build. The thread does not get the flags of the
- * process.
+ * V8 lets garbage grow to four times of what is in use where a heap may become very large, and to less than
+ * twice with such a limit. The young generation would take more than 100 MB in each thread.
  */
+function limitsOf({ memory }: ThreadData): ResourceLimits {
+  const heapBytesMax = Math.max(heapBytesMin, heapFactor * (memory?.bytesMax ?? 0))
+  return { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / MiB), maxYoungGenerationSizeMb: youngMb }
+}
+
+const youngMb = 24
+const heapBytesMin = 1024 * MiB
+/** Of what all requests together may hold: more than one thread can need for it. */
+const heapFactor = 4
+
+/** The thread does not get the flags of the process. */
 export function startWorker(workerData: ThreadData): Worker {
-  const name = import.meta.url.endsWith('.ts') ? './query-worker.ts' : './query-worker.js'
-  return new Worker(new URL(name, import.meta.url), { workerData, execArgv: [], name: 'queries' })
+  const resourceLimits = limitsOf(workerData)
+  return startOwnThread('query-worker', import.meta.url, { workerData, execArgv: [], name: 'queries', resourceLimits })
+}
+
+/** It runs one statement. */
+function startCheckpointWorker(workerData: ThreadData): Worker {
+  const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }
+  return startOwnThread('checkpoint-worker', import.meta.url, {
+    ...{ workerData, execArgv: [], name: 'checkpoints', resourceLimits },
+  })
 }

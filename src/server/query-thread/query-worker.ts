@@ -1,140 +1,18 @@
 /**
- * A query thread: makes pages of queries and sorts entries of indexes, from snapshots of the database file or
- * from what the server reads for it. It also runs checkpoints when the WAL has grown long.
- *
- * Tasks take turns, so that a short page does not wait for a long one. A task that would hold the thread for
- * too long, or that nobody wants any more, ends in the middle of its work (`base/work.ts`).
+ * Starts a query thread: at first its priority, because loading its code takes a tenth of a second. Meanwhile
+ * the thread that answers all clients goes first.
  */
 
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { withReaderContract } from '../../adapters/contract.ts'
-import { checkpointFile } from '../../adapters/sqlite/checkpoints.ts'
-import { Snapshots } from '../../adapters/sqlite/snapshot.ts'
-import { buffersOf, type SortedEntries, type SortTask } from '../../adapters/sqlite/sorted-entries.ts'
-import { holding, MemoryAccount } from '../../base/memory-account.ts'
-import { HoldWatch, type WorkWatch, watched } from '../../base/work.ts'
-import { indexKeysOf } from '../../engine/index-keys.ts'
-import { collectRows } from '../../query/collect-rows.ts'
-import { buffersOfRows, type CollectedRows, packRows } from '../../query/packed-rows.ts'
-import { describeIndexes, type MadePage, makePage } from '../../query/page-task.ts'
-import type { ContainerReader } from '../../store/reading.ts'
-import { openFunctions } from './page-functions.ts'
-import { collectorOf, holdPipeline, programOf } from './programs.ts'
-import {
-  type PackedPage,
-  type Question,
-  type ReaderAnswer,
-  type ThreadData,
-  toPlainError,
-  type WorkerReply,
-} from './query-messages.ts'
-import { ServerReads } from './server-reader.ts'
+import type { ThreadBegun, ThreadData } from './query-messages.ts'
+import { ownTask } from './task-time.ts'
 
-const { directory, nice, memory } = workerData as ThreadData
-const account = memory && MemoryAccount.ofThread(memory)
-const snapshots = directory === undefined ? undefined : new Snapshots(directory, indexKeysOf)
-const port = parentPort!
-const reads = new ServerReads(port)
+const { nice } = workerData as ThreadData
 
 // Linux sets the priority of the calling thread; others that of the process.
 if (process.platform === 'linux') setPriority(nice)
 
-/** Ends work that nobody wants any more, or that holds the thread for too long. */
-class QuestionWatch implements WorkWatch {
-  readonly #end: Int32Array
-  readonly #hold: HoldWatch | undefined
+parentPort!.postMessage({ task: ownTask() } satisfies ThreadBegun)
 
-  constructor({ end, holdMsMax }: Question) {
-    this.#end = end
-    this.#hold = holdMsMax === undefined ? undefined : new HoldWatch(holdMsMax)
-  }
-
-  look(stepsAhead: number): void {
-    if (Atomics.load(this.#end, 0) !== 0) throw new Error('nobody waits for the page any more')
-    this.#hold?.look(stepsAhead)
-  }
-}
-
-type PageQuestion = Extract<Question['ask'], { kind: 'page' | 'collect' }>
-
-/** Does the work with a reader of its container, unless the indexes are not those of the plan. */
-async function withReader<T>(
-  number: number,
-  { task, readsHere }: PageQuestion,
-  work: (reader: ContainerReader) => Promise<T>,
-): Promise<T | 'stale'> {
-  if (readsHere || snapshots === undefined || task.plan.source.kind === 'given')
-    return work(withReaderContract(reads.reader(number)))
-  return snapshots.within(task.container, async snapshot => {
-    if (describeIndexes(snapshot.indexes()) !== task.indexes) return 'stale'
-    return work(withReaderContract(snapshot))
-  })
-}
-
-function page(number: number, ask: PageQuestion, watch: WorkWatch): Promise<MadePage | 'stale'> {
-  const { task } = ask
-  return withReader(number, ask, async reader => {
-    watch.look(0)
-    using functions = await openFunctions(task.statement)
-    return await makePage(reader, programOf(task.statement, task.at.moment, functions), task)
-  })
-}
-
-function collect(number: number, ask: PageQuestion, watch: WorkWatch): Promise<CollectedRows | 'stale'> {
-  return withReader(number, ask, reader => {
-    watch.look(0)
-    return collectRows(reader, collectorOf(ask.task.statement), ask.task)
-  })
-}
-
-function answerPage(number: number, made: MadePage | 'stale'): void {
-  if (made === 'stale') {
-    port.postMessage({ number, result: made } satisfies WorkerReply)
-    return
-  }
-  const { origins, ...page } = made
-  const rows = packRows(made.rows, origins)
-  const result: PackedPage = { page: rows === undefined ? page : { ...page, rows: [] }, rows }
-  port.postMessage({ number, result } satisfies WorkerReply, rows === undefined ? [] : buffersOfRows(rows))
-}
-
-function sort({ container, index, builtTo }: SortTask): Promise<SortedEntries | undefined> {
-  return snapshots!.within(container, snapshot => snapshot.sortedEntries(index, builtTo))
-}
-
-/** Watches the work, and counts what it holds on the account that the threads share. */
-async function counted<T>({ memoryBytesMax }: Question, watch: WorkWatch, work: () => Promise<T>): Promise<T> {
-  using lease = account?.share(memoryBytesMax).hold('work')
-  return await holding(lease, () => watched(watch, work))
-}
-
-async function answer(question: Question): Promise<void> {
-  const { number, ask } = question
-  const watch = new QuestionWatch(question)
-  try {
-    if (ask.kind === 'page') {
-      answerPage(number, await counted(question, watch, () => page(number, ask, watch)))
-    } else if (ask.kind === 'collect') {
-      const result = await counted(question, watch, () => collect(number, ask, watch))
-      const buffers = result === 'stale' ? [] : result.pieces.flatMap(buffersOfRows)
-      port.postMessage({ number, result } satisfies WorkerReply, buffers)
-    } else if (ask.kind === 'hold') {
-      await counted(question, watch, () => holdPipeline(ask.task, reads.host(number)))
-      port.postMessage({ number, result: undefined } satisfies WorkerReply)
-    } else if (ask.kind === 'checkpoint') {
-      checkpointFile(directory!)
-      port.postMessage({ number, result: undefined } satisfies WorkerReply)
-    } else if (ask.kind === 'sort') {
-      const result = await sort(ask.task)
-      port.postMessage({ number, result } satisfies WorkerReply, result === undefined ? [] : buffersOf(result))
-    }
-  } catch (error) {
-    port.postMessage({ number, error: toPlainError(error) } satisfies WorkerReply)
-  }
-}
-
-port.on('message', (message: Question | ReaderAnswer) => {
-  if ('call' in message) reads.hear(message)
-  else void answer(message)
-})
+void import('./query-work.ts')

@@ -1,9 +1,17 @@
 /** Reads a container by the server, for a thread that cannot read the store by itself. */
 
 import type { MessagePort } from 'node:worker_threads'
+import { KiB } from '../../base/limits.ts'
 import type { StreamHost } from '../../query/hosted-stream.ts'
-import type { ContainerReader } from '../../store/reading.ts'
+import type { ContainerReader, PageSize } from '../../store/reading.ts'
 import type { ReaderAnswer, ReaderCall } from './query-messages.ts'
+
+/**
+ * What one call reads at most. The server reads, copies and sends it in one turn, 10 us for each item, and
+ * calls of several threads may come in the same turn.
+ */
+const callItemsMax = 200
+const callBytesMax = 512 * KiB
 
 interface Awaited {
   readonly resolve: (answer: unknown) => void
@@ -24,8 +32,8 @@ export class ServerReads {
     const call = (name: ReaderCall['name'], ...args: readonly unknown[]) => this.#call(question, name, args) as never
     return {
       read: (key, at) => call('read', key, at),
-      scan: (range, page) => call('scan', range, page),
-      scanIndex: (range, page) => call('scanIndex', range, page),
+      scan: (range, page) => call('scan', range, partOf(page)),
+      scanIndex: (range, page) => call('scanIndex', range, partOf(page)),
       countEntries: range => call('countEntries', range),
       census: () => call('census'),
     }
@@ -56,4 +64,8 @@ export class ServerReads {
       this.#port.postMessage({ reader, call, name, args } satisfies ReaderCall)
     })
   }
+}
+
+function partOf({ itemsMax, bytesMax }: PageSize): PageSize {
+  return { itemsMax: Math.min(itemsMax, callItemsMax), bytesMax: Math.min(bytesMax, callBytesMax) }
 }

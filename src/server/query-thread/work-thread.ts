@@ -20,19 +20,31 @@ import {
   type Question,
   type ReaderAnswer,
   type ReaderCall,
+  type ThreadBegun,
   type WorkerReply,
 } from './query-messages.ts'
+import { ranMs } from './task-time.ts'
 
-/** A thread that has not ended what it was told to end after this time is ended itself. */
+/** A thread that has not ended what it was told to end after this time on a core is ended itself. */
 const reactionMsMax = 1000
+
+/** A busy machine may let it wait for its core, but not for longer than this. */
+const starvedMsMax = 20_000
 
 /** How long a thread is idle before it is looked at, and the size from which on it is not kept. */
 const restMs = 5000
 const restBytesMax = 48 * MiB
 
-/** The thread has died, and with it the work. It was not the work's fault. */
+/** The thread has died, and with it the work. */
 export class ThreadLost extends Error {
   override readonly name = 'ThreadLost'
+  /** Other work is the reason: it did not end in time. Otherwise this work may be the reason itself. */
+  readonly isForOthers: boolean
+
+  constructor(message: string, isForOthers: boolean) {
+    super(message)
+    this.isForOthers = isForOthers
+  }
 }
 
 export interface WorkConditions {
@@ -62,6 +74,8 @@ export class WorkThread implements AsyncDisposable {
   /** Work that was told to end and has not answered. */
   readonly #ending = new Map<number, NodeJS.Timeout>()
   #worker: Worker | undefined
+  /** Its number in the system, as soon as it is known. */
+  #task: number | undefined
   #asked = 0
   #isClosed = false
   #rest: NodeJS.Timeout | undefined
@@ -121,12 +135,14 @@ export class WorkThread implements AsyncDisposable {
     const memory = this.#memory?.openThread()
     const worker = this.#start(memory && threadMemory(memory))
     worker.on('exit', () => memory?.[Symbol.dispose]())
-    worker.on('message', (message: WorkerReply | ReaderCall) => {
-      if ('call' in message) void this.#read(worker, message)
+    this.#task = undefined
+    worker.on('message', (message: ThreadBegun | WorkerReply | ReaderCall) => {
+      if ('task' in message) this.#task = message.task
+      else if ('call' in message) void this.#read(worker, message)
       else this.#hear(worker, message)
     })
     worker.on('error', error => this.#log.error({ error }, 'a query thread failed; the next query starts a new one'))
-    worker.on('exit', () => this.#lose(worker, new ThreadLost('The thread that worked on the query ended.')))
+    worker.on('exit', () => this.#lose(worker, new ThreadLost('The thread that worked on the query ended.', false)))
     return worker
   }
 
@@ -137,21 +153,28 @@ export class WorkThread implements AsyncDisposable {
     this.#waiting.delete(number)
     Atomics.store(waiting.end, 0, 1)
     for (const call of waiting.calls) worker.postMessage({ call, over: true } satisfies ReaderAnswer)
-    this.#ending.set(number, this.#watch(worker, number, false))
+    this.#watch(worker, number)
   }
 
-  /** The server may have been busy itself. So the answer gets another turn before the thread is ended. */
-  #watch(worker: Worker, number: number, isLast: boolean): NodeJS.Timeout {
-    const look = () => {
-      if (!isLast) {
-        this.#ending.set(number, this.#watch(worker, number, true))
-        return
-      }
-      this.#log.warn({ waitedMs: reactionMsMax }, 'a query thread did not end its work in time, and is ended itself')
-      this.#lose(worker, new ThreadLost('The thread that worked on the query was ended.'))
+  /** Ends the thread if it goes on with what it was told to end. */
+  #watch(worker: Worker, number: number): void {
+    const startMs = machine.monotonicMs()
+    const ranBeforeMs = ranMs(this.#task) ?? 0
+    const lookIn = (ms: number, isLast: boolean) => {
+      this.#ending.set(number, machine.setTimeout(() => look(isLast), ms).unref())
+    }
+    const look = (isLast: boolean) => {
+      const waitedMs = Math.round(machine.monotonicMs() - startMs)
+      const ranNowMs = ranMs(this.#task)
+      const hasRunMs = ranNowMs === undefined ? waitedMs : ranNowMs - ranBeforeMs
+      if (hasRunMs < reactionMsMax && waitedMs < starvedMsMax) return lookIn(reactionMsMax, false)
+      // The server may have been busy itself. So the answer gets another turn.
+      if (!isLast) return lookIn(50, true)
+      this.#log.warn({ waitedMs }, 'a query thread did not end its work in time, and is ended itself')
+      this.#lose(worker, new ThreadLost('The thread that worked on the query was ended.', true))
       void worker.terminate()
     }
-    return machine.setTimeout(look, isLast ? 50 : reactionMsMax).unref()
+    lookIn(reactionMsMax, false)
   }
 
   #forget(worker: Worker, number: number): void {

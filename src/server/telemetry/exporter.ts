@@ -2,16 +2,18 @@
  * Sends traces and metrics to a collector of OpenTelemetry (OTLP over HTTP, as JSON).
  *
  * Spans wait in a bounded queue and leave together. A collector that is away or slow costs spans, never
- * requests: what does not fit is dropped. It is logged once when sending fails, and once when it works again.
+ * requests: what does not fit is dropped. For traces and for metrics it is logged once when sending fails,
+ * and once when it works again.
  */
 
+import { randomUUID } from 'node:crypto'
 import type { HistogramMetric, Metric } from '../../admin/metrics/metric.ts'
 import type { Answered } from '../../base/answered.ts'
 import { machine } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { otlpMetric } from './metric-points.ts'
 import { attributes } from './otlp-values.ts'
-import type { TelemetrySettings } from './settings.ts'
+import type { SignalTarget, TelemetrySettings } from './settings.ts'
 import { spanOf, type TraceSpan } from './spans.ts'
 
 /** The defaults of OpenTelemetry's batches. */
@@ -21,6 +23,9 @@ const spansDelayMs = 5000
 
 /** A collector that takes longer is away. */
 const sendMsMax = 10_000
+
+/** For everything that is left when the server stops: a collector must not hold it up. */
+const lastSendsMsMax = 2000
 
 export interface TelemetrySources {
   readonly version: string
@@ -33,87 +38,104 @@ export class TelemetryExporter implements AsyncDisposable {
   readonly #collect: () => Promise<readonly (Metric | HistogramMetric)[]>
   readonly #log: Logger
   readonly #scope: { readonly name: string; readonly version: string }
+  readonly #resource: object
   readonly #startMs = machine.epochMs()
   readonly #timers: NodeJS.Timeout[] = []
+  readonly #ending = new AbortController()
   #spans: TraceSpan[] = []
-  #sending: Promise<void> = Promise.resolve()
-  #hasFailed = false
+  /** What is on its way, by its target. One at a time: a slow collector must not get ever more of them. */
+  readonly #sending = new Map<SignalTarget, Promise<void>>()
+  /** Those that did not take the last data. */
+  readonly #failing = new Set<SignalTarget>()
 
   constructor(settings: TelemetrySettings, { version, collect, log }: TelemetrySources) {
     this.#settings = settings
     this.#scope = { name: 'mayfly', version }
+    const own = { 'service.version': version, 'service.instance.id': randomUUID() }
+    this.#resource = { resource: { attributes: attributes({ ...own, ...settings.resource }) } }
     this.#collect = collect
     this.#log = log
-    const every = (ms: number, work: () => Promise<void>) => {
-      const timer = machine.setInterval(() => {
-        this.#sending = this.#sending.then(work)
-      }, ms)
+    const { traces, metrics, metricsIntervalMs } = settings
+    const every = (ms: number, work: () => void) => {
+      const timer = machine.setInterval(work, ms)
       timer.unref()
       this.#timers.push(timer)
     }
-    if (settings.tracesUrl !== undefined) every(spansDelayMs, () => this.#sendSpans())
-    if (settings.metricsUrl !== undefined) every(settings.metricsIntervalMs, () => this.#sendMetrics())
+    if (traces !== undefined) every(spansDelayMs, () => this.#sendSpans(traces))
+    if (metrics !== undefined) every(metricsIntervalMs, () => this.#sendMetrics(metrics))
   }
 
   readonly observe = (answered: Answered): void => {
-    if (this.#settings.tracesUrl === undefined || this.#spans.length >= spansHeldMax) return
-    const span = spanOf(answered, machine.epochMs(), this.#settings.sampling)
+    const { traces, sampling } = this.#settings
+    if (traces === undefined || this.#spans.length >= spansHeldMax) return
+    const span = spanOf(answered, machine.epochMs(), sampling)
     if (span === undefined) return
     this.#spans.push(span)
-    if (this.#spans.length === spansAtOnceMax) this.#sending = this.#sending.then(() => this.#sendSpans())
+    if (this.#spans.length >= spansAtOnceMax) this.#sendSpans(traces)
   }
 
-  /** Sends what is left. */
+  /** Sends what is left, and gives up what takes too long. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#timers) machine.clearInterval(timer)
-    await this.#sending
-    await this.#sendSpans()
-    await this.#sendMetrics()
-  }
-
-  async #sendSpans(): Promise<void> {
-    const { tracesUrl } = this.#settings
-    const spans = this.#spans
-    if (tracesUrl === undefined || spans.length === 0) return
-    this.#spans = []
-    await this.#send(tracesUrl, { resourceSpans: [{ ...this.#resource, scopeSpans: [{ scope: this.#scope, spans }] }] })
-  }
-
-  async #sendMetrics(): Promise<void> {
-    const { metricsUrl } = this.#settings
-    if (metricsUrl === undefined) return
-    const now = machine.epochMs()
-    const metrics = (await this.#collect()).map(metric => otlpMetric(metric, this.#startMs, now))
-    const scopeMetrics = [{ scope: this.#scope, metrics }]
-    await this.#send(metricsUrl, { resourceMetrics: [{ ...this.#resource, scopeMetrics }] })
-  }
-
-  get #resource() {
-    return {
-      resource: { attributes: attributes({ ...this.#settings.resource, 'service.version': this.#scope.version }) },
+    const { promise: isOver, resolve } = Promise.withResolvers<void>()
+    const timer = machine.setTimeout(() => {
+      this.#ending.abort(new Error('it took too long when the server stopped'))
+      resolve()
+    }, lastSendsMsMax)
+    const { traces, metrics } = this.#settings
+    const sendLast = async () => {
+      await Promise.all(this.#sending.values())
+      if (traces !== undefined) this.#sendSpans(traces)
+      if (metrics !== undefined) this.#sendMetrics(metrics)
+      await Promise.all(this.#sending.values())
     }
+    await Promise.race([sendLast(), isOver])
+    machine.clearTimeout(timer)
   }
 
-  async #send(url: string, body: object): Promise<void> {
-    const headers = { 'content-type': 'application/json', ...this.#settings.headers }
+  #sendSpans(target: SignalTarget): void {
+    if (this.#spans.length === 0) return
+    this.#send(target, async () => {
+      const spans = this.#spans
+      this.#spans = []
+      return { resourceSpans: [{ ...this.#resource, scopeSpans: [{ scope: this.#scope, spans }] }] }
+    })
+  }
+
+  #sendMetrics(target: SignalTarget): void {
+    this.#send(target, async () => {
+      const now = machine.epochMs()
+      const metrics = (await this.#collect()).map(metric => otlpMetric(metric, this.#startMs, now))
+      const scopeMetrics = [{ scope: this.#scope, metrics }]
+      return { resourceMetrics: [{ ...this.#resource, scopeMetrics }] }
+    })
+  }
+
+  /** Does nothing if the target has not answered the last one. */
+  #send(target: SignalTarget, makeBody: () => Promise<object>): void {
+    if (this.#sending.has(target)) return
+    const sent = this.#post(target, makeBody).finally(() => this.#sending.delete(target))
+    this.#sending.set(target, sent)
+  }
+
+  async #post(target: SignalTarget, makeBody: () => Promise<object>): Promise<void> {
+    const { url, headers } = target
     try {
-      const signal = AbortSignal.timeout(sendMsMax)
       const answer = await fetch(url, {
         method: 'POST',
-        headers,
-        body: JSON.stringify(body),
-        signal,
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(await makeBody()),
+        signal: AbortSignal.any([AbortSignal.timeout(sendMsMax), this.#ending.signal]),
         redirect: 'error',
       })
       await answer.arrayBuffer()
       if (!answer.ok) throw new Error(`it answers ${answer.status}`)
-      if (this.#hasFailed) this.#log.info({ url }, 'the OpenTelemetry collector takes data again')
-      this.#hasFailed = false
+      if (this.#failing.delete(target)) this.#log.info({ url }, 'the OpenTelemetry collector takes data again')
     } catch (error) {
       const reason =
         error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error)
-      if (!this.#hasFailed) this.#log.warn({ url, reason }, 'the OpenTelemetry collector does not take data')
-      this.#hasFailed = true
+      if (!this.#failing.has(target)) this.#log.warn({ url, reason }, 'the OpenTelemetry collector does not take data')
+      this.#failing.add(target)
     }
   }
 }

@@ -12,10 +12,16 @@ export interface Sampling {
   readonly ratio: number
 }
 
-export interface TelemetrySettings {
-  readonly tracesUrl: string | undefined
-  readonly metricsUrl: string | undefined
+/** Where one kind of data goes. */
+export interface SignalTarget {
+  readonly url: string
   readonly headers: Readonly<Record<string, string>>
+}
+
+export interface TelemetrySettings {
+  /** Undefined if none are sent. */
+  readonly traces: SignalTarget | undefined
+  readonly metrics: SignalTarget | undefined
   /** Attributes of the process that everything comes from. */
   readonly resource: Readonly<Record<string, string>>
   readonly sampling: Sampling
@@ -31,35 +37,65 @@ const samplers: Readonly<Record<string, (ratio: number) => Sampling>> = {
   parentbased_traceidratio: ratio => ({ followsParent: true, ratio }),
 }
 
-/** Undefined if nothing is to be sent. */
-export function telemetrySettings(environment: NodeJS.ProcessEnv): TelemetrySettings | undefined {
+/** The protocols of OTLP that Mayfly does not speak. Collectors that speak them usually take JSON, too. */
+const otherProtocols = ['http/protobuf', 'grpc']
+
+/** Undefined if nothing is to be sent. `warn` hears what is done otherwise than the variables say. */
+export function telemetrySettings(
+  environment: NodeJS.ProcessEnv,
+  warn: (sentence: string) => void,
+): TelemetrySettings | undefined {
   const get = (name: string) => environment[`OTEL_${name}`] || undefined
   if (get('SDK_DISABLED')?.toLowerCase() === 'true') return undefined
-  const base = get('EXPORTER_OTLP_ENDPOINT')?.replace(/\/$/, '')
-  const urlOf = (signal: 'TRACES' | 'METRICS') => {
-    if (get(`${signal}_EXPORTER`) === 'none') return undefined
-    const url = get(`EXPORTER_OTLP_${signal}_ENDPOINT`) ?? (base && `${base}/v1/${signal.toLowerCase()}`)
-    if (url !== undefined && !/^https?:\/\//.test(url))
-      throw refused('EXPORTER_OTLP_ENDPOINT', 'a URL that begins with http://')
-    return url
-  }
-  const [tracesUrl, metricsUrl] = [urlOf('TRACES'), urlOf('METRICS')]
-  if (tracesUrl === undefined && metricsUrl === undefined) return undefined
-  const protocol = get('EXPORTER_OTLP_PROTOCOL') ?? 'http/json'
-  if (protocol !== 'http/json') throw refused('EXPORTER_OTLP_PROTOCOL', 'http/json, which collectors take on port 4318')
+  const traces = signalTarget('TRACES', get, warn)
+  const metrics = signalTarget('METRICS', get, warn)
+  if (traces === undefined && metrics === undefined) return undefined
   const sampler = samplers[get('TRACES_SAMPLER') ?? 'parentbased_always_on']
   if (sampler === undefined) throw refused('TRACES_SAMPLER', Object.keys(samplers).join(', '))
+  const serviceName = get('SERVICE_NAME')
   return {
-    tracesUrl,
-    metricsUrl,
-    headers: pairs(get('EXPORTER_OTLP_HEADERS'), 'EXPORTER_OTLP_HEADERS'),
+    traces,
+    metrics,
     resource: {
-      'service.name': get('SERVICE_NAME') ?? 'mayfly',
+      'service.name': 'mayfly',
       ...pairs(get('RESOURCE_ATTRIBUTES'), 'RESOURCE_ATTRIBUTES'),
+      ...(serviceName !== undefined && { 'service.name': serviceName }),
     },
     sampling: sampler(numberOf(get('TRACES_SAMPLER_ARG') ?? '1', 'TRACES_SAMPLER_ARG', 0, 1)),
     metricsIntervalMs: numberOf(get('METRIC_EXPORT_INTERVAL') ?? '60000', 'METRIC_EXPORT_INTERVAL', 100, 86_400_000),
   }
+}
+
+/** A variable for one signal counts more than the one for both, and replaces it. */
+function signalTarget(
+  signal: 'TRACES' | 'METRICS',
+  get: (name: string) => string | undefined,
+  warn: (sentence: string) => void,
+): SignalTarget | undefined {
+  if (get(`${signal}_EXPORTER`) === 'none') return undefined
+  const nameOf = (option: string) => {
+    const own = `EXPORTER_OTLP_${signal}_${option}`
+    return get(own) === undefined ? `EXPORTER_OTLP_${option}` : own
+  }
+  const endpoint = nameOf('ENDPOINT')
+  const given = get(endpoint)
+  if (given === undefined) return undefined
+  const isForBoth = endpoint === 'EXPORTER_OTLP_ENDPOINT'
+  const url = isForBoth ? `${given.replace(/\/$/, '')}/v1/${signal.toLowerCase()}` : given
+  const { protocol, username, password } = URL.parse(url) ?? {}
+  if ((protocol !== 'http:' && protocol !== 'https:') || username || password) {
+    throw refused(endpoint, 'a URL that begins with http:// or https://, without a user name')
+  }
+  const asked = get(nameOf('PROTOCOL')) ?? 'http/json'
+  if (otherProtocols.includes(asked)) {
+    warn(
+      `OTEL_${nameOf('PROTOCOL')} asks for ${asked}, but ${signal.toLowerCase()} are sent as http/json. Collectors ` +
+        'take it on port 4318.',
+    )
+  } else if (asked !== 'http/json') {
+    throw refused(nameOf('PROTOCOL'), ['http/json', ...otherProtocols].join(', '))
+  }
+  return { url, headers: pairs(get(nameOf('HEADERS')), nameOf('HEADERS')) }
 }
 
 /** `name=value,other=value`, with escapes as in URLs. */

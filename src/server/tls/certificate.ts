@@ -77,12 +77,16 @@ function refused(sentence: string, cause?: unknown): RequestError {
   return new RequestError('malformed', sentence, { cause })
 }
 
+export function certificateIn(directory: string): string {
+  return join(directory, fileName)
+}
+
 /** Loads the certificate of a directory, or makes it. Without a directory it is kept in memory. */
 export function certificateSource(directory: string | undefined): () => Promise<Certificate> {
   let made: Promise<Certificate> | undefined
   return () => {
     if (made === undefined) {
-      const making = directory === undefined ? makeCertificate() : loadOrMake(join(directory, fileName))
+      const making = directory === undefined ? makeCertificate() : loadOrMake(certificateIn(directory))
       made = making
       // The next connection tries again: somebody may have mended the cause.
       making.catch(() => {

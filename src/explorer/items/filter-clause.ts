@@ -1,0 +1,25 @@
+/** The filter of a list of items as people type it, made a clause of a query: with or without its WHERE. */
+
+import { FieldError } from '../http/error-map.ts'
+
+/** Also what is refused later, with a better sentence than a condition would get. */
+const clauseWord = /^\s*((WHERE|AS|JOIN|ORDER|GROUP|OFFSET)\b|--|\/\*)/i
+
+const wholeQuery = /^\s*SELECT\b/i
+const oneWord = /^\s*("[^"]*"|'[^']*'|[\p{L}\p{N}_$-]+)\s*$/u
+
+const conditionStart = 'WHERE '
+
+/** `added`: the length of what stands before the text in the clause. */
+export function filterClause(text: string): { readonly clause: string; readonly added: number } {
+  if (wholeQuery.test(text)) {
+    throw new FieldError('query', 'Write only the condition, without SELECT … FROM c: WHERE c.id = "k1".')
+  }
+  const word = oneWord.exec(text)?.[1]
+  if (word !== undefined && !clauseWord.test(`${word} `)) {
+    const value = /^["']/.test(word) ? word : `"${word}"`
+    throw new FieldError('query', `${word} is one word, and no condition. To look for an id: c.id = ${value}.`)
+  }
+  if (clauseWord.test(text)) return { clause: text, added: 0 }
+  return { clause: conditionStart + text, added: conditionStart.length }
+}

@@ -1,0 +1,19 @@
+/** A folder that is made for something. If that fails, the folders that are empty then are gone again. */
+
+import { existsSync, readdirSync, rmdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+export async function inNewFolder<T>(folder: string, fill: () => Promise<T>): Promise<T> {
+  const made = missingFolders(resolve(folder))
+  try {
+    return await fill()
+  } catch (error) {
+    for (const each of made) if (existsSync(each) && readdirSync(each).length === 0) rmdirSync(each)
+    throw error
+  }
+}
+
+/** The innermost first. */
+function missingFolders(folder: string): string[] {
+  return existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
+}

@@ -1,0 +1,9 @@
+/** Says of a file that is to be read why it cannot be. */
+
+import { RequestError } from '../base/error.ts'
+
+export function unreadable(path: string, error: unknown): RequestError {
+  const { code, message } = error as NodeJS.ErrnoException
+  const text = code === 'ENOENT' ? `${path} is not there.` : `${path} cannot be read: ${message}.`
+  return new RequestError('not_found', text, { cause: error })
+}
