@@ -5,9 +5,7 @@ import * as nodeModule from 'node:module'
 import node from '../entry/check-node.cjs'
 
 if (node.complaint !== undefined) {
-  process.stderr.write(
-    `${node.complaint}${node.hasSources ? ' "npm ci && npm start" installs and uses the right one.' : ''}\n`,
-  )
+  process.stderr.write(`${node.complaint}\n`)
   process.exit(1)
 }
 

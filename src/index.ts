@@ -21,7 +21,7 @@ export interface MayflyOptions {
   readonly clock?: 'system' | 'manual'
   /** Keep the data in this directory instead of in memory. */
   readonly data?: string
-  /** `postgres://…`: keep the data in PostgreSQL (experimental). */
+  /** `postgres://…`: keep the data in PostgreSQL, where other servers may share it. */
   readonly store?: string
   /** The default, 0, takes any free port. */
   readonly port?: number
@@ -46,9 +46,10 @@ export interface MayflyOptionsWithoutMongo extends Omit<MayflyOptions, 'mongoPor
 }
 
 export interface ItemName {
+  /** Of a MongoDB document the `_id`, as extended JSON: `c1`, `7`, `{"$oid":"…"}`. */
   readonly id: string
-  /** One value, or a list of values for a hierarchical key. */
-  readonly partitionKey: unknown
+  /** One value, or a list of values for a hierarchical key. MongoDB documents have none, unless sharded. */
+  readonly partitionKey?: unknown
 }
 
 export interface Mayfly extends MayflyWithoutMongo {
@@ -98,42 +99,49 @@ export interface MayflyWithoutMongo extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** Every option. The compiler insists that none is missing. */
-const optionNames: Readonly<Record<keyof MayflyOptions, true>> = {
-  clock: true,
-  data: true,
-  store: true,
-  port: true,
-  mongoPort: true,
-  mongoDocumentTtl: true,
-  enableTestCommands: true,
-  key: true,
-  rateLimit: true,
-  strict: true,
-  feedDeaths: true,
-  partitions: true,
+/** Every option and the type of its value. The compiler insists that none is missing. */
+const optionTypes: Readonly<Record<keyof MayflyOptions, 'string' | 'number' | 'boolean'>> = {
+  clock: 'string',
+  data: 'string',
+  store: 'string',
+  port: 'number',
+  mongoPort: 'number',
+  mongoDocumentTtl: 'boolean',
+  enableTestCommands: 'boolean',
+  key: 'string',
+  rateLimit: 'boolean',
+  strict: 'boolean',
+  feedDeaths: 'string',
+  partitions: 'number',
 }
 
-/** A misspelled option would be a setting that silently does nothing. */
-function checkNames(options: unknown): void {
+const typeWords = { string: 'a text', number: 'a number', boolean: 'true or false' } as const
+
+const optionName = (name: string) => `mayfly({ ${name} })`
+
+/** A misspelled option or value would be a setting that silently does nothing. */
+function checkOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new RequestError('malformed', 'mayfly() takes one object with options.')
   }
-  const unknown = Object.keys(options).find(name => !Object.hasOwn(optionNames, name))
-  if (unknown === undefined) return
-  throw new RequestError(
-    'malformed',
-    `mayfly() has no option '${unknown}'. It has ${Object.keys(optionNames).join(', ')}.`,
-  )
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(optionTypes, name)) {
+      const known = Object.keys(optionTypes).join(', ')
+      throw new RequestError('malformed', `mayfly() has no option '${name}'. It has ${known}.`)
+    }
+    const type = optionTypes[name as keyof MayflyOptions]
+    if (value === undefined || typeof value === type || (name === 'mongoPort' && value === null)) continue
+    throw new RequestError('malformed', `${optionName(name)} takes ${typeWords[type]}, not '${value}'.`)
+  }
 }
 
 export async function mayfly(options?: MayflyOptions): Promise<Mayfly>
 export async function mayfly(options: MayflyOptionsWithoutMongo): Promise<MayflyWithoutMongo>
 export async function mayfly(options: MayflyOptions | MayflyOptionsWithoutMongo = {}): Promise<MayflyWithoutMongo> {
-  checkNames(options)
+  checkOptions(options)
   const { clock: clockMode, data, store: storeUrl, port, mongoPort, mongoDocumentTtl, key } = options
   const { enableTestCommands, rateLimit, strict, feedDeaths, partitions } = options
-  const config = parseConfig(
+  const values = parseConfig(
     settings(
       {
         port: String(port ?? 0),
@@ -146,66 +154,85 @@ export async function mayfly(options: MayflyOptions | MayflyOptionsWithoutMongo 
         strict: strict ?? false,
         feedDeaths: feedDeaths ?? 'purge',
         logLevel: 'silent',
-        ...(data === undefined ? { memory: true } : { data }),
         ...(key === undefined ? {} : { key }),
         ...(storeUrl === undefined ? {} : { store: storeUrl }),
         ...(partitions === undefined ? {} : { partitions: String(partitions) }),
       },
       {},
     ),
+    optionName,
   )
+  const config = { ...values, directory: data }
   const server = await startServer(config, silentLog, { holdsProcess: false })
-  const { engine, clock, endpoint, mongoUri } = server
-  const { catalog, purger, reports } = engine
+  const { endpoint, mongoUri } = server
+  const { reports } = server.engine
 
-  function manualClock(): ManualClock {
-    if (clock instanceof ManualClock) return clock
-    throw new RequestError('precondition_failed', "Only a manual clock can be moved: mayfly({ clock: 'manual' }).")
-  }
-
-  let snapshotCount = 0
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= Promise.resolve(server[Symbol.asyncDispose]())
     return closing
   }
+  /** Every method goes through this, so that none answers for a server that is gone. */
+  function opened() {
+    if (closing === undefined) return server
+    throw new RequestError('precondition_failed', 'The server was closed: start another with mayfly().')
+  }
+  function manualClock(): ManualClock {
+    const { clock } = opened()
+    if (clock instanceof ManualClock) return clock
+    throw new RequestError('precondition_failed', "Only a manual clock can be moved: mayfly({ clock: 'manual' }).")
+  }
+  const findContainer = async (database: string, container: string) =>
+    requireContainer(opened().engine, database, container)
+
+  let snapshotCount = 0
   return {
     endpoint,
     mongoUri,
-    ...(mongoUri !== null && { getUri: (database: unknown) => uriOf(mongoUri, database) }),
+    ...(mongoUri !== null && {
+      getUri: (database: unknown) => {
+        opened()
+        return uriOf(mongoUri, database)
+      },
+    }),
     key: server.key,
     connectionString: `AccountEndpoint=${endpoint}/;AccountKey=${server.key};`,
     clock: {
-      now: () => clock.now(),
+      now: () => opened().clock.now(),
       advance: async duration => {
-        await engine.moment()
-        return manualClock().advance(typeof duration === 'number' ? duration : parseDuration(duration))
+        await opened().engine.moment()
+        return manualClock().advance(parseDuration(duration))
       },
       set: async epochSeconds => manualClock().set(epochSeconds),
     },
-    purge: async () => ({ removed: await purger.purgeNow(await catalog.everyContainer()) }),
-    reset: () => catalog.reset(),
-    snapshot: () => engine.snapshots.keep(`library-${++snapshotCount}`),
+    purge: async () => {
+      const { catalog, purger } = opened().engine
+      return { removed: await purger.purgeNow(await catalog.everyContainer()) }
+    },
+    reset: async () => opened().engine.catalog.reset(),
+    snapshot: async () => opened().engine.snapshots.keep(`library-${++snapshotCount}`),
     restore: async ({ name }) => {
-      await engine.snapshots.restore(name)
+      await opened().engine.snapshots.restore(name)
     },
     ttl: {
-      status: async (database, container) => reports.ttlStatus(await requireContainer(engine, database, container)),
+      status: async (database, id) => reports.ttlStatus(await findContainer(database, id)),
       explain: async (database, id, item) => {
-        const container = await requireContainer(engine, database, id, 'json')
+        const container = await findContainer(database, id)
         const values = Array.isArray(item.partitionKey) ? item.partitionKey : [item.partitionKey]
-        const components = parsePartitionKeyHeader(
-          JSON.stringify(values.map(value => (value === undefined ? {} : value))),
-        )
-        return reports.explain(container, wholeItemKey(container, components, item.id))
+        const text = JSON.stringify(values.map(value => (value === undefined ? {} : value)))
+        if (container.encoding === 'bson') {
+          const { possibleDocumentKeys } = await import('./mongo/collections/document-from-text.ts')
+          const shard = item.partitionKey === undefined ? null : text
+          return reports.explain(container, ...possibleDocumentKeys(container, item.id, shard))
+        }
+        return reports.explain(container, wholeItemKey(container, parsePartitionKeyHeader(text), item.id))
       },
       forecast: async (database, id, { window = '24h', buckets = 24 } = {}) =>
-        reports.forecast(await requireContainer(engine, database, id), {
+        reports.forecast(await findContainer(database, id), {
           windowSeconds: parseDuration(window),
           bucketCount: buckets,
         }),
-      preview: async (database, id, defaultTtl) =>
-        reports.preview(await requireContainer(engine, database, id), defaultTtl),
+      preview: async (database, id, defaultTtl) => reports.preview(await findContainer(database, id), defaultTtl),
     },
     close,
     stop: close,

@@ -1,18 +1,42 @@
-/** mayfly cert: prints the authority that clients must trust for https. Makes it if there is none. */
+/**
+ * mayfly cert: prints the authority that clients must trust for https.
+ *
+ * It is that of the running server, or of a data directory. This command makes no directory, and a first
+ * certificate only in one that was named: an authority that no server uses would be trusted for nothing.
+ */
 
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { certificateSource } from '../server/tls/certificate.ts'
+import { RequestError } from '../base/error.ts'
+import { settings } from '../server/config.ts'
+import { certificateIn, certificateSource } from '../server/tls/certificate.ts'
+import { requireParent } from './output.ts'
+import { ServerConnection, Unreachable } from './server-connection.ts'
 
-export async function cert({ data, out }: { data: string; out?: string }): Promise<void> {
-  const { authority } = await certificateSource(data)()
+interface CertFlags {
+  readonly data?: string
+  readonly endpoint?: string
+  readonly out?: string
+}
+
+interface FoundAuthority {
+  readonly pem: string
+  /** Whose it is, for people. */
+  readonly of: string
+}
+
+export async function cert(flags: CertFlags): Promise<void> {
+  const { out } = flags
+  if (out !== undefined) requireParent(out)
+  const { pem, of } = await findAuthority(flags)
   if (out === undefined) {
-    process.stdout.write(authority)
+    process.stdout.write(pem)
     return
   }
-  await writeFile(out, authority)
+  await writeFile(out, pem)
   process.stderr.write(
     [
-      `Wrote ${out}. To trust it:`,
+      `Wrote ${out}, the authority of ${of}. To trust it:`,
       `  Node     NODE_EXTRA_CA_CERTS=${out}`,
       `  Python   REQUESTS_CA_BUNDLE=${out}`,
       `  Rust, Go SSL_CERT_FILE=${out} (on Linux)`,
@@ -21,4 +45,37 @@ export async function cert({ data, out }: { data: string; out?: string }): Promi
       '',
     ].join('\n'),
   )
+}
+
+async function findAuthority({ data, endpoint }: CertFlags): Promise<FoundAuthority> {
+  if (data !== undefined && endpoint !== undefined) {
+    throw new RequestError('malformed', 'Give --data or --endpoint, not both: each says whose authority is meant.')
+  }
+  if (data !== undefined) {
+    if (existsSync(data)) return authorityIn(data)
+    throw new RequestError(
+      'not_found',
+      `There is no directory ${data}. Name the data directory of the server with --data; or run this without ` +
+        '--data while the server runs.',
+    )
+  }
+  const connection = new ServerConnection(endpoint === undefined ? {} : { endpoint })
+  try {
+    return { pem: await connection.authority(), of: `the server at ${connection.endpoint}` }
+  } catch (error) {
+    if (!(error instanceof Unreachable) || endpoint !== undefined) throw error
+    const usual = String(settings({}, process.env).data)
+    if (existsSync(certificateIn(usual))) return authorityIn(usual)
+    throw new RequestError(
+      'not_found',
+      `There is no server at ${connection.endpoint}, and no certificate in ${usual}. Start the server, or name its ` +
+        'address with --endpoint or its data directory with --data.',
+      { cause: error },
+    )
+  }
+}
+
+/** If there is none, or it is about to end, a new one is made: a server that starts there uses it. */
+async function authorityIn(directory: string): Promise<FoundAuthority> {
+  return { pem: (await certificateSource(directory)()).authority, of: directory }
 }

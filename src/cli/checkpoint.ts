@@ -1,24 +1,28 @@
 /**
  * The file beside an input that says how far its import is: `FILE.import.json`.
  *
- * It is written when the server has stored a batch, and removed when the import has ended. The server
- * remembers the import as well, in the same transaction as the rows: so it does not matter whether the
- * interruption came before or after an answer.
+ * It is written before the first batch is sent and whenever the server has stored one, and removed when the
+ * import has ended. The server remembers the import as well, in the same transaction as the rows: so it does
+ * not matter whether the interruption came before or after an answer.
  */
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { RequestError } from '../base/error.ts'
 import type { ImportCounts } from '../transfer/target.ts'
+import { writeDurably } from './durable-file.ts'
 
 export interface ImportState<Place> {
   /** Under which the server remembers the import. */
   readonly job: string
   /** What must be the same for the import to go on: input, target and options, each as a text. */
   readonly identity: Readonly<Record<string, string>>
-  readonly place: Place
+  /** Behind the rows that are stored; absent: before the first one. */
+  readonly place?: Place | undefined
   readonly counts: ImportCounts
   /** Bytes of the file of refused rows. */
   readonly refusedBytes: number
+  /** The inputs of the command, if all rows of this one are stored and another one was interrupted. */
+  readonly completeAmong?: string | undefined
 }
 
 export class Checkpoint<Place> {
@@ -39,6 +43,7 @@ export class Checkpoint<Place> {
     }
     const differing = Object.keys(identity).filter(name => state.identity?.[name] !== identity[name])
     if (differing.length === 0) return state
+    if (state.completeAmong !== undefined) return undefined
     const changes = differing.map(name => `${name}: ${state.identity?.[name] ?? 'unknown'}, now ${identity[name]}`)
     throw new RequestError(
       'precondition_failed',
@@ -47,26 +52,7 @@ export class Checkpoint<Place> {
   }
 
   write(state: ImportState<Place>): void {
-    const next = `${this.path}.next`
-    try {
-      const file = openSync(next, 'w')
-      try {
-        writeSync(file, `${JSON.stringify(state)}\n`)
-        fsyncSync(file)
-      } finally {
-        closeSync(file)
-      }
-      renameSync(next, this.path)
-    } catch (error) {
-      const why = (error as Error).message
-      throw new RequestError(
-        'forbidden',
-        `${this.path} cannot be written (${why}). Name another folder with --state.`,
-        {
-          cause: error,
-        },
-      )
-    }
+    writeDurably(this.path, `${JSON.stringify(state)}\n`)
   }
 
   remove(): void {

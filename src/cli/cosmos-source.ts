@@ -19,8 +19,9 @@ import { Unreachable } from './server-connection.ts'
 /** Rows of one request. */
 const pageItems = 1000
 
-/** How often a request is tried that the account throttles or does not answer. */
-const triesMax = 30
+/** How often a request is tried that the account throttles or does not answer: at first, and when it has. */
+const firstTriesMax = 3
+const laterTriesMax = 30
 
 export interface CosmosPlace {
   /** Ranges that are read. */
@@ -30,10 +31,23 @@ export interface CosmosPlace {
   readonly rows: number
 }
 
+export interface SourceName {
+  readonly database: string
+  readonly container: string
+}
+
 export interface SourceContainer {
-  readonly id: string
-  readonly partitionKey?: { readonly paths: readonly string[] }
-  readonly defaultTtl?: number | null
+  /** Tells the container from one that has its name later, and from those of other accounts. */
+  readonly identity: string
+  /** How many items it has, if the account says so. */
+  readonly count: number | undefined
+  batches(after: CosmosPlace | undefined): AsyncIterable<ImportBatch<CosmosPlace>>
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
 }
 
 export class CosmosAccount {
@@ -48,40 +62,50 @@ export class CosmosAccount {
         return at === -1 ? [] : [[part.slice(0, at).trim(), part.slice(at + 1).trim()] as const]
       }),
     )
-    this.#endpoint = parts.get('AccountEndpoint') ?? ''
+    const endpoint = parts.get('AccountEndpoint') ?? ''
+    this.#endpoint = endpoint.endsWith('/') ? endpoint : `${endpoint}/`
     this.#key = parts.get('AccountKey') ?? ''
-    if (!URL.canParse(this.#endpoint) || this.#key === '') {
+    if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint) || this.#key === '') {
       throw new RequestError('malformed', '--from takes a connection string: AccountEndpoint=https://…;AccountKey=…;')
     }
   }
 
-  async container(database: string, container: string): Promise<SourceContainer> {
-    const link = linkOf(database, container)
-    return (await (await this.#get(link, 'colls', link)).json()) as SourceContainer
+  async open({ database, container }: SourceName): Promise<SourceContainer> {
+    const link = `dbs/${database}/colls/${container}`
+    const headers = { 'x-ms-documentdb-populatequotainfo': 'true' }
+    const answer = await this.#get(link, 'colls', link, { headers, triesMax: firstTriesMax })
+    const { _rid, defaultTtl = null } = this.#parsed<{ _rid?: string; defaultTtl?: number | null }>(answer)
+    const usage = /(?:^|;)documentsCount=(\d+)/.exec(answer.headers.get('x-ms-resource-usage') ?? '')
+    const count = Number(usage?.[1] ?? 0)
+    return {
+      identity: `${this.#endpoint} ${link} ${_rid}`,
+      // A container that was empty can have items now.
+      count: count > 0 ? count : undefined,
+      batches: after => this.#batches(link, defaultTtl, after),
+    }
   }
 
-  async *batches(
-    database: string,
-    container: string,
+  async *#batches(
+    link: string,
+    defaultTtl: number | null,
     after: CosmosPlace | undefined,
   ): AsyncGenerator<ImportBatch<CosmosPlace>> {
-    const link = linkOf(database, container)
-    const { defaultTtl = null } = await this.container(database, container)
-    const ranges = await (await this.#get(`${link}/pkranges`, 'pkranges', link)).json()
-    const ids = (ranges as { PartitionKeyRanges: { id: string }[] }).PartitionKeyRanges.map(({ id }) => id)
+    const answer = await this.#get(`${link}/pkranges`, 'pkranges', link, { triesMax: laterTriesMax })
+    const { PartitionKeyRanges: ranges } = this.#parsed<{ PartitionKeyRanges: { id: string }[] }>(answer)
     const done = [...(after?.rangesDone ?? [])]
     let rows = after?.rows ?? 0
-    for (const range of ids) {
+    for (const { id: range } of ranges) {
       if (done.includes(range)) continue
       let continuation = after?.range === range ? after.continuation : undefined
       do {
-        const answer = await this.#get(`${link}/docs`, 'docs', link, {
+        const headers = {
           'x-ms-documentdb-partitionkeyrangeid': range,
           'x-ms-max-item-count': String(pageItems),
           ...(continuation !== undefined && { 'x-ms-continuation': continuation }),
-        })
+        }
+        const answer = await this.#get(`${link}/docs`, 'docs', link, { headers, triesMax: laterTriesMax })
         const readAt = Math.floor(Date.parse(answer.headers.get('date') ?? '') / 1000)
-        const items = itemsIn(await answer.text())
+        const items = itemsIn(answer.text)
         continuation = answer.headers.get('x-ms-continuation') ?? undefined
         if (continuation === undefined) done.push(range)
         const input = items.map((item, at): InputRow => {
@@ -94,25 +118,37 @@ export class CosmosAccount {
     }
   }
 
-  async #get(path: string, type: string, link: string, headers: Readonly<Record<string, string>> = {}) {
-    const url = new URL(path.split('/').map(encodeURIComponent).join('/'), withSlash(this.#endpoint))
+  async #get(
+    path: string,
+    type: string,
+    link: string,
+    { headers = {}, triesMax }: { readonly headers?: Readonly<Record<string, string>>; readonly triesMax: number },
+  ): Promise<Answer> {
+    const url = new URL(path.split('/').map(encodeURIComponent).join('/'), this.#endpoint)
     for (let tries = 1; ; tries++) {
-      let response: Response | undefined
+      let answer: Answer | undefined
       let failure: unknown
       try {
-        response = await fetch(url, { headers: { ...this.#signed(type, link), ...headers } })
+        const response = await fetch(url, { headers: { ...this.#signed(type, link), ...headers } })
+        answer = { status: response.status, headers: response.headers, text: await response.text() }
       } catch (error) {
         failure = error
       }
-      if (response?.ok === true) return response
-      const isPassing = response === undefined || [408, 429, 449, 503].includes(response.status)
+      if (answer?.status === 200) return answer
+      const isPassing = answer === undefined || [408, 429, 449, 503].includes(answer.status)
       if (!isPassing || tries === triesMax) {
-        const why =
-          response === undefined ? 'it does not answer' : `${response.status} ${(await response.text()).slice(0, 300)}`
-        throw new Unreachable(`${this.#endpoint} cannot be read: ${why}.`, failure)
+        throw new Unreachable(`${this.#endpoint} cannot be read: ${refusalOf(answer, failure)}.`, failure)
       }
-      const waitMs = Number(response?.headers.get('x-ms-retry-after-ms') ?? 1000)
+      const waitMs = Number(answer?.headers.get('x-ms-retry-after-ms') ?? 1000)
       await new Promise<void>(resolve => machine.setTimeout(resolve, waitMs))
+    }
+  }
+
+  #parsed<T>({ text }: Answer): T {
+    try {
+      return JSON.parse(text) as T
+    } catch (error) {
+      throw new Unreachable(`${this.#endpoint} does not answer as an account of Cosmos DB does.`, error)
     }
   }
 
@@ -128,12 +164,24 @@ export class CosmosAccount {
   }
 }
 
-function linkOf(database: string, container: string): string {
-  return `dbs/${database}/colls/${container}`
+/** The status and the first line of the message, or why there is no answer. */
+function refusalOf(answer: Answer | undefined, failure: unknown): string {
+  if (answer === undefined) {
+    const { message } = ((failure as Error).cause ?? failure) as Error
+    return message === '' ? 'it does not answer' : `it does not answer (${message})`
+  }
+  const { status, text } = answer
+  const [line = ''] = messageIn(text).split(/[\r\n]/, 1)
+  return `${status} ${line.slice(0, 300)}`.trim().replace(/\.$/, '')
 }
 
-function withSlash(url: string): string {
-  return url.endsWith('/') ? url : `${url}/`
+/** Not every server answers with JSON. */
+function messageIn(text: string): string {
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? text
+  } catch {
+    return text
+  }
 }
 
 /** The items of a page as they are written: JSON.parse would move names and round numbers. */

@@ -1,25 +1,38 @@
 /** mayfly exec: runs a server while a command runs. The command finds it in environment variables. */
 
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { RequestError } from '../base/error.ts'
 import { type FlagValues, parseConfig } from '../server/config.ts'
 import { createLog } from '../server/log.ts'
 import { startServer } from '../server/start.ts'
+import { startOf } from './command-start.ts'
 
-export async function exec(command: readonly string[], values: FlagValues): Promise<void> {
-  // The output belongs to the command, so the server only warns.
-  const config = parseConfig({ ...values, logLevel: values.logLevel === 'info' ? 'warn' : values.logLevel! })
+/** Without a directory nothing is written to the disk. */
+export async function exec(
+  command: readonly string[],
+  values: FlagValues,
+  { directory }: { readonly directory: string | undefined },
+): Promise<void> {
+  const config = { ...parseConfig(values), directory }
+  const { file, args, isVerbatim } = startOf(command, {
+    platform: process.platform,
+    environment: process.env,
+    exists: existsSync,
+  })
   await using server = await startServer(config, createLog(config.logLevel), { holdsProcess: true })
   const { endpoint, mongoUri, key } = server
-  const child = spawn(command[0]!, command.slice(1), {
+  const child = spawn(file, args, {
     stdio: 'inherit',
+    windowsVerbatimArguments: isVerbatim,
     env: {
       ...process.env,
       COSMOS_ENDPOINT: endpoint,
       COSMOS_KEY: key,
       COSMOS_CONNECTION_STRING: `AccountEndpoint=${endpoint}/;AccountKey=${key};`,
-      ...(mongoUri !== null && { MONGODB_URI: mongoUri }),
+      // Without Mongo it must not be there: it would lead to another server.
+      MONGODB_URI: mongoUri ?? undefined,
     },
   })
   // The command gets the interrupt too and decides what to do. We stop when it stops.

@@ -1,12 +1,14 @@
 /** mayfly export: writes the items of a container, of a database or of everything, into files. */
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RequestError } from '../base/error.ts'
+import { isoTime } from '../base/time-words.ts'
 import { formats, type InputFormat } from '../transfer/input.ts'
 import { manifestName } from '../transfer/seed.ts'
 import { choice } from './choice.ts'
-import { writeRows } from './output.ts'
+import { Interrupted } from './interrupt.ts'
+import { outputFile, writeRows } from './output.ts'
 import { ProgressBar } from './progress.ts'
 import { queryLines } from './query.ts'
 import { type ListedContainer, type ListedDatabase, listServer } from './remote-listing.ts'
@@ -60,12 +62,13 @@ export async function exportItems(flags: ExportFlags): Promise<void> {
 
 async function exportOne(plan: Plan, database: string, name: string): Promise<void> {
   const { connection, flags, bar } = plan
+  const { output } = flags
+  const isReplaced = output !== undefined && outputFile(output).isReplaced
   const listed = (await listServer(connection, database)).flatMap(({ containers }) => containers)
   const container = listed.find(({ id }) => id === name)
   if (container === undefined) throw new RequestError('not_found', `There is no container ${database}/${name}.`)
-  const done = await write(plan, database, container, flags.output)
-  bar.clear()
-  const where = flags.output === undefined ? '' : ` in ${flags.output}`
+  const done = await write(plan, database, container, output).finally(() => bar.clear())
+  const where = output === undefined ? '' : ` in ${output}${isReplaced ? ', which was there and is replaced' : ''}`
   process.stderr.write(`${database}/${name}: ${done.rows} rows${where}, ${momentText(done)}\n`)
 }
 
@@ -73,6 +76,11 @@ async function exportAll(plan: Plan, database: string | undefined, folder: strin
   const { connection, flags, format, bar } = plan
   const databases: readonly ListedDatabase[] = await listServer(connection, database)
   const exported: ExportedContainer[] = []
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new RequestError('malformed', `${folder} is a file. Name a folder for the files of the containers.`)
+  }
+  // Without it, a folder that is written in part is no seed.
+  rmSync(join(folder, manifestName), { force: true })
   const suffix = flags.compress === undefined ? '' : choice(flags.compress, ['gz', 'zst'], '--compress')
   for (const each of databases) {
     for (const container of each.containers) {
@@ -81,15 +89,29 @@ async function exportAll(plan: Plan, database: string | undefined, folder: strin
       const path = join(folder, file)
       mkdirSync(dirname(path), { recursive: true })
       const done = await write(plan, each.id, container, path)
+        .catch(error => {
+          throw withFolder(error, folder, exported.length)
+        })
+        .finally(() => bar.clear())
       const { id, api, partitionKey, definition } = container
       const described = { database: each.id, container: id, api, partitionKey, ...(definition && { definition }) }
       exported.push({ ...described, file, ...done })
-      bar.clear()
       process.stderr.write(`${each.id}/${id}: ${done.rows} rows in ${path}, ${momentText(done)}\n`)
     }
   }
   if (exported.length === 0) mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, manifestName), `${JSON.stringify({ version: 1, containers: exported }, null, 2)}\n`)
+}
+
+/** What there is of an export that failed. */
+function withFolder(error: unknown, folder: string, complete: number): unknown {
+  if (!(error instanceof RequestError)) return error
+  const files = complete === 1 ? '1 file is' : `${complete} files are`
+  const text = `${error.message} ${files} complete in ${folder}, which is no seed without ${manifestName}.`
+  const { kind } = error
+  return error instanceof Interrupted
+    ? new Interrupted(kind, text, { cause: error })
+    : new RequestError(kind, text, { cause: error })
 }
 
 /** Characters that a file system may not allow are written as in a URL. */
@@ -106,12 +128,15 @@ async function write(
   { id, living }: ListedContainer,
   path: string | undefined,
 ): Promise<Done> {
-  const from = await nowOf(connection)
-  const lines =
+  const from = await connection.now()
+  const open = (signal: AbortSignal) =>
     flags.query === undefined
-      ? await allLines(connection, database, id, flags.keepTtl)
-      : await queryLines(connection, { database, container: id, text: flags.query })
-  const rows = await writeRows(lines, {
+      ? connection.stream('GET', `export/${pathOf(database, id)}`, {
+          query: { keepTtl: flags.keepTtl ? undefined : 'no' },
+          signal,
+        })
+      : queryLines(connection, { database, container: id, text: flags.query }, signal)
+  const rows = await writeRows(open, {
     path,
     format,
     onRows: done => {
@@ -119,25 +144,11 @@ async function write(
       bar.show({ phase: 'exporting', subject: `${database}/${id}`, done, unit: 'rows', share })
     },
   })
-  return { rows, from, to: await nowOf(connection) }
-}
-
-async function allLines(
-  connection: ServerConnection,
-  database: string,
-  container: string,
-  keepsTtl: boolean,
-): Promise<AsyncIterable<Uint8Array>> {
-  const query = { keepTtl: keepsTtl ? undefined : 'no' }
-  const { body } = await connection.open('GET', `export/${pathOf(database, container)}`, { query })
-  return body!
-}
-
-async function nowOf(connection: ServerConnection): Promise<number> {
-  return (await connection.call<{ now: number }>('GET', 'clock')).now
+  return { rows, from, to: await connection.now() }
 }
 
 function momentText({ from, to }: Done): string {
-  const iso = (second: number) => new Date(second * 1000).toISOString().replace('.000Z', 'Z')
-  return from === to ? `as of ${iso(from)}` : `each as it was at some moment from ${iso(from)} to ${iso(to)}`
+  return from === to
+    ? `as of ${isoTime(from)}`
+    : `each as it was at some moment from ${isoTime(from)} to ${isoTime(to)}`
 }

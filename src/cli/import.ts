@@ -12,12 +12,15 @@ import { readRows } from '../transfer/read-rows.ts'
 import { addCounts, type ImportCounts, type ImportMode, importModes, noCounts } from '../transfer/target.ts'
 import { Checkpoint, type ImportState } from './checkpoint.ts'
 import { choice } from './choice.ts'
-import { CosmosAccount, type CosmosPlace } from './cosmos-source.ts'
+import { CosmosAccount, type CosmosPlace, type SourceContainer, type SourceName } from './cosmos-source.ts'
 import { besideInput, inputFile } from './input-file.ts'
+import { interruptedExitCode } from './interrupt.ts'
 import { ProgressBar } from './progress.ts'
 import { RefusedRows } from './refused-rows.ts'
 import { type RemoteContainer, RemoteTarget } from './remote-target.ts'
+import { SentPages } from './sent-pages.ts'
 import { type ConnectionFlags, pathOf, Refused, ServerConnection } from './server-connection.ts'
+import { ttlText } from './table.ts'
 import { parseTtl } from './ttl-text.ts'
 
 export interface ImportFlags extends ConnectionFlags {
@@ -40,7 +43,6 @@ export interface ImportFlags extends ConnectionFlags {
 
 /** Some rows were refused. */
 const refusedExitCode = 2
-const interruptedExitCode = 130
 
 interface Plan {
   readonly connection: ServerConnection
@@ -48,6 +50,8 @@ interface Plan {
   readonly mode: ImportMode
   readonly keepTtl: KeepTtl
   readonly format: InputFormat | undefined
+  /** The names of all files of the command. */
+  readonly inputs: string
   readonly container: RemoteContainer
   readonly bar: ProgressBar
   readonly signal: AbortSignal
@@ -63,16 +67,23 @@ export async function importFiles(paths: readonly string[], flags: ImportFlags):
   }
   for (const path of paths) inputFile(path)
   const connection = new ServerConnection(flags)
+  const source = flags.from === undefined ? undefined : await new CosmosAccount(flags.from).open(sourceName(flags))
   const container = await openContainer(connection, flags)
   const bar = new ProgressBar()
-  const plan = { connection, flags, mode, keepTtl, format, container, bar, signal: stopSignal() }
+  const options = { flags, mode, keepTtl, format, inputs: paths.join('\n') }
+  const plan = { ...options, connection, container, bar, signal: stopSignal(bar) }
   const total = noCounts()
   const files: object[] = []
-  const account = flags.from === undefined ? undefined : new CosmosAccount(flags.from)
-  const inputs = paths.map(path => () => importInput(fileInput(path, format), plan))
-  if (account !== undefined) inputs.push(() => importInput(accountInput(account, sourceName(flags)), plan))
+  const done: (() => void)[] = []
+  let hasTaken = false
+  const inputs = paths.map(path => () => importInput(fileInput(path, plan), plan))
+  if (source !== undefined) inputs.push(() => importInput(accountInput(source, plan), plan))
   for (const [at, run] of inputs.entries()) {
-    const { counts, refusedFile } = await run()
+    const { counts, refusedFile, forget, ...result } = await run().catch(error => {
+      throw withoutRest(error, paths.slice(at + 1))
+    })
+    done.push(forget)
+    hasTaken ||= result.hasTaken === true
     const path = paths[at] ?? `${sourceName(flags).database}/${sourceName(flags).container}`
     addCounts(total, counts)
     files.push({ file: path, ...counts, ...(counts.refused > 0 && { refusedFile }) })
@@ -81,13 +92,22 @@ export async function importFiles(paths: readonly string[], flags: ImportFlags):
   }
   if (flags.json === true) process.stdout.write(`${JSON.stringify({ ...total, files })}\n`)
   else if (paths.length > 1) process.stdout.write(`all: ${countsText(total, undefined)}\n`)
-  if (plan.signal.aborted) process.exitCode = interruptedExitCode
-  else if (total.refused > 0) process.exitCode = refusedExitCode
+  if (plan.signal.aborted) {
+    process.exitCode = interruptedExitCode
+    return
+  }
+  for (const forget of done) forget()
+  if (total.refused > 0) process.exitCode = refusedExitCode
+  if (hasTaken) {
+    const skip = '--mode skip leaves them, --mode upsert replaces them'
+    process.stderr.write(`Rows were refused because their items are there already: ${skip}.\n`)
+  }
 }
 
-interface SourceName {
-  readonly database: string
-  readonly container: string
+/** The files behind one that fails are not tried. */
+function withoutRest(error: unknown, rest: readonly string[]): unknown {
+  if (!(error instanceof RequestError) || rest.length === 0) return error
+  return new RequestError(error.kind, `${error.message} Not begun: ${rest.join(', ')}.`, { cause: error })
 }
 
 /** The container of the other account: of the same name, if no other is given. */
@@ -98,6 +118,12 @@ function sourceName({ database, container, fromDatabase, fromContainer }: Import
 async function openContainer(connection: ServerConnection, flags: ImportFlags): Promise<RemoteContainer> {
   const { database, container, partitionKey, ttl } = flags
   const api = flags.api === undefined ? undefined : choice(flags.api, ['nosql', 'mongo'], '--api')
+  if (api === 'mongo' && ttl !== undefined) {
+    throw new RequestError('malformed', 'Documents die by a TTL index on _ts, which you create: leave --ttl out.')
+  }
+  if (partitionKey !== undefined && !partitionKey.startsWith('/')) {
+    throw new RequestError('malformed', `--partition-key begins with /: --partition-key /${partitionKey}`)
+  }
   const create = api ?? (partitionKey === undefined ? undefined : 'nosql')
   const defaultTtl = ttl === undefined ? undefined : (parseTtl(ttl) ?? undefined)
   let found: RemoteContainer
@@ -114,33 +140,49 @@ async function openContainer(connection: ServerConnection, flags: ImportFlags): 
       { cause: error },
     )
   }
-  const wanted = partitionKey?.split(/,(?=\/)/).map(path => path.trim())
-  if (found.api === 'nosql' && wanted !== undefined && wanted.join() !== found.partitionKey.join()) {
-    const present = found.partitionKey.join()
-    throw new RequestError(
-      'malformed',
-      `The partition key of ${database}/${container} is ${present}, not ${partitionKey}.`,
-    )
-  }
+  const differs = differenceOf(found, flags)
+  if (differs !== undefined) throw new RequestError('malformed', `${database}/${container} is there, and ${differs}`)
   return found
 }
 
+/** What a container that exists has otherwise than the flags say. */
+function differenceOf(found: RemoteContainer, { partitionKey, api, ttl }: ImportFlags): string | undefined {
+  if (api !== undefined && api !== found.api) {
+    const names = { nosql: 'a container of the NoSQL API', mongo: 'a collection of MongoDB' }
+    return `is ${names[found.api]}: leave --api out.`
+  }
+  const wanted = partitionKey?.split(/,(?=\/)/).map(path => path.trim())
+  if (found.api === 'nosql' && wanted !== undefined && wanted.join() !== found.partitionKey.join()) {
+    return `its partition key is ${found.partitionKey.join()}, not ${partitionKey}.`
+  }
+  if (ttl !== undefined && parseTtl(ttl) !== found.defaultTtl) {
+    return `its default time to live is ${ttlText(found.defaultTtl)}, not ${ttl}: leave --ttl out.`
+  }
+  return undefined
+}
+
 /** The first interrupt stops after the batch that is under way, the second one at once. */
-function stopSignal(): AbortSignal {
+function stopSignal(bar: ProgressBar): AbortSignal {
   const controller = new AbortController()
   const stop = () => {
     if (controller.signal.aborted) process.exit(interruptedExitCode)
     controller.abort()
+    bar.clear()
+    process.stderr.write('Stopping when the next rows are read, or at once if you interrupt again.\n')
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
   return controller.signal
 }
 
-interface FileResult {
+interface InputResult {
   /** Of the whole import, also of the part before an interruption. */
   readonly counts: ImportCounts
   readonly refusedFile: string
+  /** Rows of this run were refused because their items were there. */
+  readonly hasTaken?: boolean
+  /** Removes what is kept for an import that goes on later. */
+  readonly forget: () => void
 }
 
 /** What is imported: a file, or a container of another account. */
@@ -150,36 +192,55 @@ interface ImportInput<Place extends { readonly rows: number }> {
   readonly fingerprint: string | undefined
   /** The checkpoint and the refused rows lie beside it. */
   readonly path: string
-  batches(after: Place | undefined): AsyncIterable<ImportBatch<Place>>
+  batches(after: Place | undefined, job: string): AsyncIterable<ImportBatch<Place>>
+  /** Removes what it keeps for an import that goes on later. */
+  forget(): void
   /** How much of it was read, from 0 to 1, if anybody knows. */
   share(place: Place): number | undefined
   placeText(place: Place): string
 }
 
-function fileInput(path: string, format: InputFormat | undefined): ImportInput<InputPlace> {
+function fileInput(path: string, { format }: Plan): ImportInput<InputPlace> {
   const file = inputFile(path)
-  let start = 0
   let bytesRead = 0
   return {
     name: path,
     fingerprint: file.fingerprint,
     path,
-    batches: after => {
-      start = after?.compression === 'none' ? after.offset : 0
-      return readRows(file, { format, after, onBytes: bytes => (bytesRead = bytes) })
+    batches: after => readRows(file, { format, after, onBytes: bytes => (bytesRead = bytes) }),
+    forget: () => {},
+    share: ({ compression, offset }) => {
+      // Only of a plain file it is known which bytes the rows were. More is read than was sent.
+      const bytes = compression === 'none' ? offset : bytesRead
+      return file.size === undefined ? undefined : Math.min(1, bytes / Math.max(1, file.size))
     },
-    share: () => (file.size === undefined ? undefined : Math.min(1, (start + bytesRead) / Math.max(1, file.size))),
     placeText: ({ rows, line }) => `row ${rows}, at line ${line}`,
   }
 }
 
-function accountInput(account: CosmosAccount, { database, container }: SourceName): ImportInput<CosmosPlace> {
+function accountInput(source: SourceContainer, { flags }: Plan): ImportInput<CosmosPlace> {
+  const { database, container } = sourceName(flags)
+  const path = `${database}.${container}.from`.replaceAll(/[^\w.-]/g, '_')
+  const pages = new SentPages(besideInput(path, '.import', flags.state))
   return {
     name: `${database}/${container}`,
-    fingerprint: `${database}/${container}`,
-    path: `${database}.${container}.from`.replaceAll(/[^\w.-]/g, '_'),
-    batches: after => account.batches(database, container, after),
-    share: () => undefined,
+    fingerprint: source.identity,
+    path,
+    async *batches(after, job) {
+      let place = after
+      for (;;) {
+        const page = pages.read(job, place?.rows ?? 0)
+        if (page === undefined) break
+        place = page.end
+        yield page
+      }
+      for await (const page of source.batches(place)) {
+        pages.write(job, page)
+        yield page
+      }
+    },
+    forget: () => pages.remove(),
+    share: ({ rows }) => (source.count === undefined ? undefined : Math.min(1, rows / source.count)),
     placeText: ({ rows }) => `item ${rows}`,
   }
 }
@@ -187,7 +248,7 @@ function accountInput(account: CosmosAccount, { database, container }: SourceNam
 async function importInput<Place extends { readonly rows: number }>(
   input: ImportInput<Place>,
   plan: Plan,
-): Promise<FileResult> {
+): Promise<InputResult> {
   const { connection, flags, mode, keepTtl, format, container, bar, signal } = plan
   const { database, container: name } = flags
   const { path, fingerprint } = input
@@ -197,23 +258,36 @@ async function importInput<Place extends { readonly rows: number }>(
     target: `${database}/${name} ${container.incarnation}`,
     options: `${mode} ${keepTtl} ${format ?? 'any format'}`,
   }
-  if (flags.restart === true) checkpoint.remove()
+  const forget = () => {
+    checkpoint.remove()
+    input.forget()
+  }
+  if (flags.restart === true) forget()
   const canResume = fingerprint !== undefined
-  const before = canResume ? checkpoint.read(identity) : undefined
-  if (before !== undefined) process.stderr.write(`${input.name}: going on behind ${input.placeText(before.place)}.\n`)
+  const found = canResume ? checkpoint.read(identity) : undefined
+  const isComplete = found?.completeAmong !== undefined
+  if (isComplete && found.completeAmong === plan.inputs) {
+    process.stderr.write(`${input.name}: was imported before the interruption.\n`)
+    return { counts: found.counts, refusedFile: besideInput(path, '.refused.jsonl', flags.state), forget }
+  }
+  const before = isComplete ? undefined : found
   const refused = new RefusedRows(besideInput(path, '.refused.jsonl', flags.state), before?.refusedBytes ?? 0)
   const job = before?.job ?? randomUUID()
   const target = new RemoteTarget(connection, { database, container: name, mode, keepTtl, job })
   const counts = { ...(before?.counts ?? noCounts()) }
   let place = before?.place
-  const state = (): ImportState<Place> => ({ job, identity, place: place!, counts, refusedBytes: refused.bytes })
+  let hasTaken = false
+  if (place !== undefined) process.stderr.write(`${input.name}: going on behind ${input.placeText(place)}.\n`)
+  const state = (): ImportState<Place> => ({ job, identity, place, counts, refusedBytes: refused.bytes })
   const where = () => (place === undefined ? 'before the first row' : `behind ${input.placeText(place)}`)
   try {
-    const { isComplete } = await importRows(input.batches(place), target, {
+    if (canResume) checkpoint.write(state())
+    const { isComplete: isAll } = await importRows(input.batches(place, job), target, {
       signal,
       onBatch: (result, batch) => {
         addCounts(counts, result.counts)
         refused.add(result.refused, batch.rows)
+        hasTaken ||= result.refused.some(({ isTaken }) => isTaken)
         place = batch.end
         if (canResume) checkpoint.write(state())
         const share = input.share(place)
@@ -221,16 +295,18 @@ async function importInput<Place extends { readonly rows: number }>(
       },
     })
     bar.clear()
-    if (isComplete) checkpoint.remove()
-    else process.stderr.write(`${input.name}: stopped ${where()}. ${howToGoOn(canResume)}\n`)
+    if (isAll) {
+      input.forget()
+      if (canResume) checkpoint.write({ ...state(), completeAmong: plan.inputs })
+    } else process.stderr.write(`${input.name}: stopped ${where()}. ${howToGoOn(canResume)}\n`)
   } catch (error) {
     bar.clear()
-    if (error instanceof InputError) checkpoint.remove()
+    if (error instanceof InputError) forget()
     throw failure(error, { name: input.name, rows: place?.rows ?? 0, where: where(), canResume })
   } finally {
     refused.close()
   }
-  return { counts, refusedFile: refused.path }
+  return { counts, refusedFile: refused.path, hasTaken, forget }
 }
 
 interface StoppedAt {

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { RequestError } from '../base/error.ts'
 import { MiB } from '../base/limits.ts'
 import type { InputSource } from '../transfer/read-rows.ts'
+import { unreadable } from '../transfer/unreadable.ts'
 
 const headBytes = 64 * 1024
 
@@ -28,7 +29,7 @@ export function inputFile(path: string): InputFile {
     fingerprint = `${stats.size} ${Math.floor(stats.mtimeMs)} ${headHash(path)}`
   } catch (error) {
     if (error instanceof RequestError) throw error
-    throw new RequestError('not_found', `${path} cannot be read: ${(error as Error).message}.`, { cause: error })
+    throw unreadable(path, error)
   }
   const open = (start: number) => createReadStream(path, { start, highWaterMark: MiB })
   return { name: path, size, fingerprint, open }

@@ -1,188 +1,30 @@
-/** The mayfly command: its subcommands and their flags. */
+/** The mayfly command: runs what the arguments ask for, and prints refusals as one sentence. */
 
-import { Command } from 'commander'
 import { MayflyError } from '../base/error.ts'
-import { type Flag, type FlagValues, serverFlags, settings } from '../server/config.ts'
-import { version } from '../server/version.ts'
+import { Interrupted, interruptedExitCode } from './interrupt.ts'
+import { mayflyProgram, showHelp } from './program.ts'
 
 export async function main(argv: readonly string[]): Promise<void> {
-  const program = new Command('mayfly')
-    .description('A document database in which data dies on time: Cosmos DB for NoSQL and MongoDB on your machine.')
-    .version(version)
-    .addHelpText('after', '\nFor the flags of the server: mayfly serve --help')
-    .showSuggestionAfterError()
-
-  // Only without a first word: commander would take an unknown command for an argument of the default one.
-  const isServing = argv[0]?.startsWith('-') ?? true
-  withServerFlags(program.command('serve', { isDefault: isServing }))
-    .description('run the server')
-    .action(async flags => (await import('./serve.ts')).serve(settings(serverSettings(flags), process.env)))
-
-  withServerFlags(program.command('exec'))
-    .description('start a server in memory, run a command, and stop the server: mayfly exec -- npm test')
-    .argument('<command...>')
-    .action(async (command, flags) => {
-      const inMemory = flags.data === undefined && process.env.MAYFLY_DATA === undefined
-      const given = { port: '0', mongoPort: '0', ...serverSettings(flags), ...(inMemory ? { memory: true } : {}) }
-      await (await import('./exec.ts')).exec(command, settings(given, process.env))
-    })
-
-  const remote = (command: Command) =>
-    command
-      .option('--endpoint <url>', 'the server (default: COSMOS_ENDPOINT or http://127.0.0.1:8081)')
-      .option('--key <base64>', 'account key of the server, if it is not the well-known key (default: COSMOS_KEY)')
-
-  const remoteJson = (command: Command) => remote(command).option('--json', 'print JSON on a terminal, too')
-
-  const clock = program.command('clock').description('show or move the clock of a running server')
-  const remoteCommands = () => import('./remote.ts')
-  remoteJson(clock.command('show', { isDefault: true }))
-    .description('show the time that decides when items die')
-    .action(async flags => (await remoteCommands()).showClock(flags))
-  remoteJson(clock.command('advance <duration>'))
-    .description('move the clock forward, by 90d, 24h, 5m or 60s (needs --clock manual)')
-    .action(async (duration, flags) => (await remoteCommands()).moveClock({ advance: duration }, flags))
-  remoteJson(clock.command('set <epochSeconds>'))
-    .description('set the clock to this second since 1970 (needs --clock manual)')
-    .action(async (second, flags) => (await remoteCommands()).moveClock({ set: Number(second) }, flags))
-  remoteJson(clock.command('trust'))
-    .description('confirm the time after the machine’s clock has jumped, so that dead items are removed again')
-    .action(async flags => (await remoteCommands()).trustClock(flags))
-
-  const ttl = program.command('ttl').description('show which items of a container are alive or dead, and why')
-  remoteJson(ttl.command('status <database> <container>'))
-    .description('count the items that are alive, and those that are dead but not yet removed')
-    .action(async (database, container, flags) => (await remoteCommands()).ttlStatus(database, container, flags))
-  remoteJson(ttl.command('forecast <database> <container>'))
-    .description('show when items will die, and how many')
-    .option('--window <duration>', 'how far to look ahead', '24h')
-    .option('--buckets <number>', 'number of parts of the window', '24')
-    .action(async (database, container, flags) => (await remoteCommands()).ttlForecast(database, container, flags))
-  remoteJson(ttl.command('explain <database> <container> <id> <partitionKey>'))
-    .description('say why an item is alive or dead; give the partition key as JSON or as plain text')
-    .action(async (database, container, id, partitionKey, flags) =>
-      (await remoteCommands()).ttlExplain({ database, container, id, partitionKey }, flags),
-    )
-  remoteJson(ttl.command('preview <database> <container> <defaultTtl>'))
-    .description('show what a new default ttl (1h, 3600, -1 or off) would do, without changing it')
-    .action(async (database, container, defaultTtl, flags) =>
-      (await remoteCommands()).ttlPreview(database, container, defaultTtl, flags),
-    )
-
-  remoteJson(program.command('purge'))
-    .description('remove dead items now, or pause and resume the purger')
-    .argument('[database]')
-    .argument('[container]')
-    .option('--pause', 'stop purging in the background')
-    .option('--resume', 'continue to purge in the background')
-    .action(async (database, container, flags) => (await remoteCommands()).purge(database, container, flags))
-
-  remote(program.command('import'))
-    .description('read files (JSON Lines, JSON, CSV, gzip, zstd) into a container; goes on after an interruption')
-    .argument('[files...]', 'files, or - for standard input')
-    .requiredOption('--database <name>', 'the database')
-    .requiredOption('--container <name>', 'the container or collection')
-    .option('--partition-key <path>', 'create the container, if it is missing, with this key: /pk, or /a,/b')
-    .option('--api <nosql|mongo>', 'create the container, if it is missing, for this API')
-    .option('--ttl <ttl>', 'default time to live of a container that is created: 1h, 3600, -1 or off')
-    .option(
-      '--mode <create|upsert|skip>',
-      'what to do if there is an item: refuse the row, replace it, leave it',
-      'create',
-    )
-    .option('--keep-ttl <remaining|reset|absolute>', 'how the lives of exported rows go on', 'remaining')
-    .option('--format <jsonl|json|csv>', 'the format of the files (default: by content and name)')
-    .option('--from <connection string>', 'read a container of another account: AccountEndpoint=…;AccountKey=…;')
-    .option('--from-database <name>', 'its database, if it has another name')
-    .option('--from-container <name>', 'its container, if it has another name')
-    .option('--state <folder>', 'where to keep the checkpoint and the refused rows (default: beside the file)')
-    .option('--restart', 'forget an interrupted import of the same file')
-    .option('--json', 'print the result as JSON')
-    .action(async (files, flags) => (await import('./import.ts')).importFiles(files, flags))
-
-  remote(program.command('export'))
-    .description('write the items of a container, a database or everything into files')
-    .option('--database <name>', 'only this database')
-    .option('--container <name>', 'only this container or collection')
-    .option('--output <file or folder>', 'where to write (default: standard output); .gz and .zst compress')
-    .option('--format <jsonl|json|csv>', 'the format (default: by the name, otherwise jsonl)')
-    .option('--query <text>', 'only the rows of this query: SELECT …, or a filter or pipeline of a collection')
-    .option('--compress <gz|zst>', 'compress the files in a folder')
-    .option('--no-keep-ttl', 'leave out when items die')
-    .action(async flags => (await import('./export.ts')).exportItems(flags))
-
-  const withOutput = (command: Command) =>
-    remote(command)
-      .option('--output <table|json|jsonl|csv>', 'the form (default: a table on a terminal, otherwise json)')
-      .option('--json', 'the same as --output json')
-  withOutput(program.command('query <text>'))
-    .description('run SQL over a container, or a filter {…} or pipeline […] over a collection')
-    .requiredOption('--database <name>', 'the database')
-    .requiredOption('--container <name>', 'the container or collection')
-    .action(async (text, flags) => (await import('./query.ts')).query(text, flags))
-  withOutput(program.command('ls'))
-    .description('list databases and containers, with their items and times to live')
-    .argument('[database]')
-    .action(async (database, flags) => (await import('./query.ts')).list(database, flags))
-
-  remote(program.command('seed <file>'))
-    .description('load databases, containers and items from a file or an exported folder into an empty server')
-    .option('--json', 'print the result as JSON')
-    .action(async (file, flags) => (await import('./seed.ts')).seed(file, flags))
-
-  remote(program.command('backup <target>'))
-    .description('copy all data of a running server, as of one moment, into a file (.db, .gz) or a new folder')
-    .option('--json', 'print the result as JSON')
-    .action(async (target, flags) => (await import('./backup.ts')).backup(target, flags))
-
-  program
-    .command('restore <source>')
-    .description('make a data directory of a backup; checks it first, and never replaces data')
-    .requiredOption('--data <directory>', 'a folder without data')
-    .option('--json', 'print the result as JSON')
-    .action(async (source, flags) => (await import('./backup.ts')).restore(source, flags))
-
-  remote(program.command('check'))
-    .description('compare items, indexes, unique keys, change log and counters of a server or a data directory')
-    .option('--data <directory or file>', 'a data directory that no server uses, or a backup')
-    .option('--json', 'print the result as JSON')
-    .action(async flags => (await import('./backup.ts')).check(flags))
-
-  program
-    .command('migrate')
-    .description('copy all data from one directory or PostgreSQL database to another; continues after an interruption')
-    .requiredOption('--from <directory or URL>', 'where the data is; no server may be using it')
-    .requiredOption('--to <directory or URL>', 'an empty directory, or a database in which Mayfly has no data')
-    .action(async flags => (await import('./migrate.ts')).migrate(flags))
-
-  program
-    .command('cert')
-    .description('print the authority that clients must trust for https')
-    .option('--data <directory>', 'data directory of the server', process.env.MAYFLY_DATA ?? serverFlags.data.default)
-    .option('--out <file>', 'write to this file instead of standard output')
-    .action(async flags => (await import('./cert.ts')).cert(flags))
-
+  // The reader, for instance `head`, has seen enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    const program = mayflyProgram(argv)
+    if (argv[0] === 'help')
+      showHelp(
+        program,
+        argv.slice(1).filter(word => !word.startsWith('-')),
+      )
+    else await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
-    if (!(error instanceof MayflyError)) throw error
+    if (!(error instanceof MayflyError) && !isOfSystem(error)) throw error
     process.stderr.write(`mayfly: ${error.message}\n`)
-    process.exitCode = 1
+    process.exitCode = error instanceof Interrupted ? interruptedExitCode : 1
   }
 }
 
-/**
- * Commander must not know the defaults. Environment variables come before defaults, and commander would not
- * tell whether a value is a default or from the user.
- */
-function withServerFlags(command: Command): Command {
-  for (const flag of Object.values(serverFlags) as Flag[]) {
-    command.option(flag.flags, flag.default === undefined ? flag.help : `${flag.help} (default: ${flag.default})`)
-  }
-  return command
-}
-
-/** Commander turns `--no-mongo` into `mongo: false`. */
-function serverSettings({ mongo, ...flags }: Record<string, string | boolean>): FlagValues {
-  return mongo === false ? { ...flags, noMongo: true } : flags
+/** The system refused a file: it is full, absent or not ours. That is no mistake of Mayfly. */
+function isOfSystem(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && 'path' in error
 }

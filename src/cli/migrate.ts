@@ -5,19 +5,19 @@ import { ProgressBar } from './progress.ts'
 
 export async function migrate(places: { readonly from: string; readonly to: string }): Promise<void> {
   const bar = new ProgressBar()
-  const containers = await migrateData(places, ({ phase, container, done, total }) =>
+  const compared = await migrateData(places, ({ phase, container, done, total }) =>
     bar.show({ phase, subject: container, done, unit: 'rows', share: done / Math.max(1, total) }),
   )
   bar.clear()
-  const items = containers.reduce((sum, each) => sum + countOf(each.items), 0)
-  const entries = containers.reduce((sum, each) => sum + countOf(each.log), 0)
-  for (const { name, items: sum } of containers) process.stdout.write(`${name}: ${sum}\n`)
-  process.stdout.write(
-    `${containers.length} containers with ${items} items and ${entries} log entries were copied and compared.\n`,
-  )
+  // What Mayfly keeps for itself is not told: nobody knows of it.
+  const containers = compared.filter(({ isOwn }) => !isOwn)
+  for (const { name, items } of containers) process.stdout.write(`${name}: ${counted(items, 'item', 'items')}\n`)
+  const items = containers.reduce((sum, each) => sum + each.items, 0)
+  const entries = containers.reduce((sum, each) => sum + each.logEntries, 0)
+  const counts = [counted(items, 'item', 'items'), counted(entries, 'log entry', 'log entries')].join(' and ')
+  process.stdout.write(`Copied and compared ${counted(containers.length, 'container', 'containers')} with ${counts}.\n`)
 }
 
-/** A checksum begins with the number of things that it covers. */
-function countOf(checksum: string): number {
-  return Number.parseInt(checksum, 10)
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
 }

@@ -5,9 +5,18 @@
  * A file has its name only when it is whole; before, it is called `FILE.part`.
  */
 
-import { createReadStream, createWriteStream, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
@@ -15,6 +24,7 @@ import { RequestError } from '../base/error.ts'
 import { compressionNamed, formatNamed } from '../transfer/detect.ts'
 import type { InputFormat } from '../transfer/input.ts'
 import { addColumns, csvHeader, csvRecord } from '../transfer/print-csv.ts'
+import { Interrupted, untilInterrupted } from './interrupt.ts'
 
 export interface OutputOptions {
   /** Undefined: standard output. */
@@ -24,54 +34,107 @@ export interface OutputOptions {
   readonly onRows?: (rows: number) => void
 }
 
-/** `lines`: JSON Lines in pieces of any size. Returns the number of rows. */
-export async function writeRows(
-  lines: AsyncIterable<Uint8Array>,
-  { path, format, onRows = () => {} }: OutputOptions,
-): Promise<number> {
+/** JSON Lines in pieces of any size, until the signal. */
+export type OpenLines = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
+
+/** Returns the number of rows. */
+export async function writeRows(open: OpenLines, options: OutputOptions): Promise<number> {
+  const { path, format, onRows = () => {} } = options
   let rows = 0
-  const counted = countLines(lines, more => {
-    rows += more
-    onRows(rows)
-  })
-  const wanted = format ?? (path === undefined ? undefined : formatNamed(path)) ?? 'jsonl'
-  const pieces = wanted === 'json' ? asArray(counted) : wanted === 'csv' ? asCsv(counted) : counted
+  const wanted = format ?? (path === undefined ? 'jsonl' : formatOfOutput(path))
+  const piecesUntil = async (signal: AbortSignal) => {
+    const counted = countLines(await open(signal), more => {
+      rows += more
+      onRows(rows)
+    })
+    return wanted === 'json' ? asArray(counted) : wanted === 'csv' ? asCsv(counted, signal) : counted
+  }
   if (path === undefined) {
-    await pipeline(Readable.from(pieces), process.stdout, { end: false }).catch(ignoreClosedPipe)
-    return rows
-  }
-  const part = `${path}.part`
-  try {
-    const streams: (NodeJS.ReadableStream | NodeJS.ReadWriteStream | NodeJS.WritableStream)[] = [
-      Readable.from(pieces),
-      ...compressors(path),
-      createWriteStream(part),
-    ]
-    await pipeline(streams)
-    renameSync(part, path)
-  } catch (error) {
-    rmSync(part, { force: true })
-    const { code } = error as { code?: string }
-    if (code === undefined || !['ENOENT', 'EACCES', 'EISDIR', 'ENOSPC', 'EROFS', 'ENOTDIR'].includes(code)) throw error
-    throw new RequestError('forbidden', `${path} cannot be written: ${(error as Error).message}.`, { cause: error })
-  }
+    await untilInterrupted('Not everything was printed.', async signal =>
+      printPieces(await piecesUntil(signal), signal),
+    )
+  } else await writeFile(path, piecesUntil)
   return rows
 }
 
-/** The reader, for instance `head`, has seen enough. */
-function ignoreClosedPipe(error: unknown): void {
-  if ((error as { code?: string }).code !== 'EPIPE') throw error
+/** Of a name without an extension: JSON Lines. */
+function formatOfOutput(path: string): InputFormat {
+  const extension = extname(path.replace(/\.(gz|zstd?)$/i, '')).toLowerCase()
+  const named = extension === '' ? 'jsonl' : formatNamed(path)
+  // Rows are separated by commas only.
+  if (named !== undefined && extension !== '.tsv') return named
+  const known = '.jsonl, .ndjson, .json or .csv, and .gz or .zst behind it'
+  throw new RequestError('malformed', `${path} names no format that can be written: ${known}. Or say --format.`)
+}
+
+/** A folder that is missing is a slip of the pen more often than a wish. */
+export function requireParent(file: string): void {
+  const folder = dirname(file)
+  if (!existsSync(folder)) throw new RequestError('not_found', `There is no folder ${folder}. Make it first.`)
+}
+
+async function writeFile(
+  path: string,
+  piecesUntil: (signal: AbortSignal) => Promise<AsyncIterable<string | Uint8Array>>,
+): Promise<void> {
+  const { file, part, isReplaced } = outputFile(path)
+  const left = isReplaced ? `${path} is as it was.` : `${path} was not written.`
+  try {
+    await untilInterrupted(left, async signal => {
+      const pieces = Readable.from(await piecesUntil(signal))
+      await pipeline([pieces, ...compressors(path), createWriteStream(part)], { signal })
+    })
+    if (part !== file) renameSync(part, file)
+  } catch (error) {
+    if (part !== file) rmSync(part, { force: true })
+    if (error instanceof Interrupted) throw error
+    if (error instanceof RequestError) {
+      throw new RequestError(error.kind, `${error.message} ${left}`, { cause: error })
+    }
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    const text = `${path} cannot be written: ${error.message}.`
+    throw new RequestError('forbidden', isReplaced ? `${text} ${left}` : text, { cause: error })
+  }
+}
+
+export interface OutputFile {
+  readonly file: string
+  /** Where the bytes go until the file is whole. What is no file, such as a device, is written directly. */
+  readonly part: string
+  /** There is a file, which stays as it is until the new one is whole. */
+  readonly isReplaced: boolean
+}
+
+export function outputFile(path: string): OutputFile {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) {
+    requireParent(path)
+    return { file: path, part: `${path}.part`, isReplaced: false }
+  }
+  if (found.isDirectory()) throw new RequestError('malformed', `${path} is a folder. Name a file in it.`)
+  // A link stays, and leads to the new file.
+  const file = realpathSync(path)
+  const isReplaced = found.isFile()
+  return { file, part: isReplaced ? `${file}.part` : file, isReplaced }
+}
+
+/** Prints to standard output, as fast as it is read. */
+export async function printPieces(
+  pieces: AsyncIterable<string | Uint8Array>,
+  signal: AbortSignal | undefined = undefined,
+): Promise<void> {
+  try {
+    await pipeline(Readable.from(pieces), process.stdout, { end: false, ...(signal && { signal }) })
+  } catch (error) {
+    // The reader, for instance `head`, has seen enough.
+    if ((error as { code?: string }).code !== 'EPIPE') throw error
+  }
 }
 
 function compressors(path: string): NodeJS.ReadWriteStream[] {
   const compression = compressionNamed(path)
   if (compression === 'none') return []
-  if (compression === 'gzip') return [zlib.createGzip({ level: 6 })]
-  if (typeof zlib.createZstdCompress === 'function') return [zlib.createZstdCompress()]
-  throw new RequestError(
-    'unsupported',
-    `This Node (${process.version}) has no zstd. Use Node 22.15 or later, or a name that ends with .gz.`,
-  )
+  return [compression === 'gzip' ? zlib.createGzip({ level: 6 }) : zlib.createZstdCompress()]
 }
 
 async function* countLines(pieces: AsyncIterable<Uint8Array>, onMore: (lines: number) => void) {
@@ -84,7 +147,7 @@ async function* countLines(pieces: AsyncIterable<Uint8Array>, onMore: (lines: nu
 }
 
 /** Whole lines, many at a time. */
-async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const piece of pieces) {
     const bytes = rest.length === 0 ? Buffer.from(piece) : Buffer.concat([rest, piece])
@@ -104,12 +167,16 @@ async function* asArray(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 }
 
 /** The columns are known when all rows were seen: until then the rows wait in a temporary file. */
-async function* asCsv(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* asCsv(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<string> {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-csv-'))
   const spool = join(folder, 'rows.jsonl')
   try {
     const columns = new Set<string>()
-    await pipeline(Readable.from(collectColumns(pieces, columns)), createWriteStream(spool))
+    await pipeline(Readable.from(collectColumns(pieces, columns)), createWriteStream(spool), { signal }).catch(
+      error => {
+        throw withSpool(error, folder)
+      },
+    )
     const names = [...columns]
     if (names.length > 0) yield csvHeader(names)
     for await (const lines of linesOf(createReadStream(spool, { highWaterMark: 256 * 1024 }))) {
@@ -118,6 +185,12 @@ async function* asCsv(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function withSpool(error: unknown, folder: string): unknown {
+  if (!(error instanceof Error && 'syscall' in error)) return error
+  const text = `CSV waits in ${folder}, which cannot be written: ${error.message}. Name another folder with TMPDIR.`
+  return new RequestError('forbidden', text, { cause: error })
 }
 
 async function* collectColumns(pieces: AsyncIterable<Uint8Array>, columns: Set<string>): AsyncGenerator<string> {

@@ -4,6 +4,7 @@
  */
 
 import { machine } from '../base/clock.ts'
+import { durationText } from '../base/time-words.ts'
 
 const barChars = 24
 const showEveryMs = 100
@@ -63,13 +64,4 @@ export class ProgressBar {
 
 function cut(text: string): string {
   return text.slice(0, Math.max(20, (process.stderr.columns ?? 80) - 1))
-}
-
-/** `29 s`, `1 m 32 s`, `14 h 22 m`, `6 d 03 h`. */
-export function durationText(seconds: number): string {
-  const two = (value: number) => String(value).padStart(2, '0')
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} m`
-  return `${Math.floor(seconds / 86_400)} d ${two(Math.floor((seconds % 86_400) / 3600))} h`
 }

@@ -3,6 +3,7 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
 import type { InputRow } from '../transfer/input.ts'
 import type { RefusedRow } from '../transfer/target.ts'
+import { notWritable } from './durable-file.ts'
 
 /** Of a longer row only the beginning is written. */
 const shownCharsMax = 20_000
@@ -35,10 +36,17 @@ export class RefusedRows {
       const isCut = text.length > shownCharsMax
       return JSON.stringify({ line, reason, text: text.slice(0, shownCharsMax), ...(isCut && { isCut }) })
     })
-    this.#file ??= openSync(this.path, 'w')
     const bytes = Buffer.from(`${lines.join('\n')}\n`)
-    this.#bytes += writeSync(this.#file, bytes, 0, bytes.length, this.#bytes)
-    fsyncSync(this.#file)
+    try {
+      this.#file ??= openSync(this.path, 'w')
+      for (let done = 0; done < bytes.length; ) {
+        done += writeSync(this.#file, bytes, done, bytes.length - done, this.#bytes + done)
+      }
+      fsyncSync(this.#file)
+    } catch (error) {
+      throw notWritable(this.path, error)
+    }
+    this.#bytes += bytes.length
   }
 
   close(): void {

@@ -9,6 +9,10 @@ export interface ListedContainer {
   readonly defaultTtl: number | null
   readonly living: number
   readonly backlog: number
+  /** A collection whose documents die by dates in their fields. */
+  readonly diesByDates?: boolean
+  /** The second at which the first living item will die; null: none will. */
+  readonly nextDeath: number | null
   /** As in the REST protocol. A collection has none. */
   readonly definition?: object
 }

@@ -35,9 +35,13 @@ export class RemoteTarget implements ImportTarget {
     this.#options = options
   }
 
-  async put(rows: readonly InputRow[], from: number): Promise<ImportAnswer> {
-    const { database, container, mode, keepTtl, job } = this.#options
+  prepare(rows: readonly InputRow[], from: number): () => Promise<ImportAnswer> {
     const body = encodeRows(rows)
+    return () => this.#send(body, from)
+  }
+
+  async #send(body: Buffer, from: number): Promise<ImportAnswer> {
+    const { database, container, mode, keepTtl, job } = this.#options
     const startMs = machine.monotonicMs()
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 4000)) {
       try {

@@ -1,65 +1,97 @@
 /** The commands that talk to a running server through its admin API: clock, ttl, purge. */
 
-import { durationText } from './progress.ts'
+import { RequestError } from '../base/error.ts'
+import { durationText, isoTime, timeText } from '../base/time-words.ts'
+import type { Forecast, Preview } from '../ttl/report-shapes.ts'
 import { type ConnectionFlags, pathOf, ServerConnection } from './server-connection.ts'
-import { isoTime, tableText, ttlText } from './table.ts'
+import { tableText, ttlText } from './table.ts'
 import { parseTtl } from './ttl-text.ts'
 
 interface RemoteFlags extends ConnectionFlags {
   readonly json?: boolean
 }
 
+/** What the numbers of an answer mean, by their names. Others are counts. */
+type Kinds = Readonly<Record<string, 'time' | 'duration' | 'distance' | 'default' | 'lifespan'>>
+
+interface Meaning {
+  readonly kinds?: Kinds
+  /** The time of the answer, from which its times are told. */
+  readonly now?: number | undefined
+}
+
 /** People on a terminal get a table, programs JSON. */
-function print(answer: unknown, { json }: { readonly json?: boolean } = {}): void {
-  const isForPeople = process.stdout.isTTY === true && json !== true
-  process.stdout.write(isForPeople ? peopleText(answer) : `${JSON.stringify(answer, null, 2)}\n`)
+function isForPeople({ json }: RemoteFlags): boolean {
+  return process.stdout.isTTY === true && json !== true
 }
 
-const times = new Set(['now', 'oldestDeadline', 'ts', 'expiresAt', 'start', 'end', 'since', 'sure'])
-const durations = new Set(['lagSeconds', 'effectiveTtl', 'aheadSeconds'])
-
-function peopleText(answer: unknown): string {
-  const { buckets, ...facts } = answer as Record<string, unknown> & { buckets?: Record<string, unknown>[] }
-  const table =
-    buckets === undefined
-      ? ''
-      : tableText(
-          Object.keys(buckets[0] ?? {}),
-          buckets.map(bucket => Object.entries(bucket).map(([name, value]) => shown(name, value))),
-        )
-  const width = Math.max(0, ...Object.keys(facts).map(name => name.length))
-  const lines = Object.entries(facts).map(([name, value]) => `${name.padEnd(width)}  ${String(shown(name, value))}\n`)
-  return table + lines.join('')
+function print(answer: object, flags: RemoteFlags, meaning: Meaning = {}): void {
+  process.stdout.write(isForPeople(flags) ? peopleText(answer, meaning) : `${JSON.stringify(answer, null, 2)}\n`)
 }
 
-function shown(name: string, value: unknown): unknown {
-  if (value === null) return '-'
-  if (name === 'defaultTtl') return ttlText(value as number | null)
-  if (typeof value === 'number' && name === 'secondsLeft') return `in ${durationText(value)}`
-  if (typeof value === 'number' && durations.has(name)) return durationText(value)
-  // In a preview `now` counts items.
-  if (typeof value === 'number' && times.has(name) && value > 1_000_000) return isoTime(value)
-  return typeof value === 'object' ? JSON.stringify(value) : value
+function peopleText(answer: object, meaning: Meaning): string {
+  const { buckets, ...facts } = answer as { readonly buckets?: readonly object[] }
+  const table = buckets === undefined ? '' : bucketsText(buckets, meaning)
+  const lines = factsIn(facts, meaning)
+  const width = Math.max(0, ...lines.map(([name]) => name.length))
+  return table + lines.map(([name, value]) => `${name.padEnd(width)}  ${String(value)}\n`).join('')
 }
 
-async function call(method: string, path: string, flags: RemoteFlags, body?: unknown): Promise<unknown> {
+function bucketsText(buckets: readonly object[], meaning: Meaning): string {
+  const rows = buckets.map(bucket => Object.entries(bucket).map(([name, value]) => shown(name, value, meaning)))
+  return tableText(Object.keys(buckets[0] ?? {}), rows)
+}
+
+/** The facts of an inner object have its name before theirs. */
+function factsIn(facts: object, meaning: Meaning, prefix = ''): [name: string, value: unknown][] {
+  return Object.entries(facts).flatMap(([name, value]) => {
+    if (typeof value === 'object' && value !== null) return factsIn(value as object, meaning, `${name} `)
+    return [[`${prefix}${name}`, shown(name, value, meaning)] as [string, unknown]]
+  })
+}
+
+function shown(name: string, value: unknown, { kinds = {}, now }: Meaning): unknown {
+  const kind = kinds[name]
+  if (value === null) return kind === 'default' ? ttlText(null) : '-'
+  if (typeof value !== 'number' || kind === undefined) return value
+  switch (kind) {
+    case 'time':
+      return now === undefined || value === now ? isoTime(value) : timeText(value, now)
+    case 'duration':
+      return durationText(value)
+    case 'distance':
+      return `in ${durationText(value)}`
+    case 'default':
+      return ttlText(value)
+    case 'lifespan':
+      return value === -1 ? 'never' : durationText(value)
+  }
+}
+
+const clockKinds: Kinds = { now: 'time', since: 'time', sure: 'time', aheadSeconds: 'duration' }
+
+async function call(method: string, path: string, flags: RemoteFlags, body?: unknown): Promise<object> {
   return new ServerConnection(flags).call(method, path, { body })
 }
 
 export async function showClock(flags: RemoteFlags): Promise<void> {
-  print(await call('GET', 'clock', flags), flags)
+  print(await call('GET', 'clock', flags), flags, { kinds: clockKinds })
 }
 
-export async function moveClock(move: { advance: string } | { set: number }, flags: RemoteFlags): Promise<void> {
-  print(await call('POST', 'clock', flags, move), flags)
+export async function moveClock(
+  move: { advance: string } | { set: number | string },
+  flags: RemoteFlags,
+): Promise<void> {
+  print(await call('POST', 'clock', flags, move), flags, { kinds: clockKinds })
 }
 
 export async function trustClock(flags: RemoteFlags): Promise<void> {
-  print(await call('POST', 'clock', flags, { trust: true }), flags)
+  print(await call('POST', 'clock', flags, { trust: true }), flags, { kinds: clockKinds })
 }
 
 export async function ttlStatus(database: string, name: string, flags: RemoteFlags): Promise<void> {
-  print(await call('GET', `ttl/${pathOf(database, name)}`, flags), flags)
+  const kinds = { defaultTtl: 'default', oldestDeadline: 'time', lagSeconds: 'duration' } as const
+  print(await call('GET', `ttl/${pathOf(database, name)}`, flags), flags, { kinds })
 }
 
 export async function ttlForecast(
@@ -68,24 +100,37 @@ export async function ttlForecast(
   flags: RemoteFlags & { window: string; buckets: string },
 ): Promise<void> {
   const { window, buckets } = flags
-  const query = { window, buckets }
-  print(await new ServerConnection(flags).call('GET', `ttl/${pathOf(database, name)}/forecast`, { query }), flags)
+  const path = `ttl/${pathOf(database, name)}/forecast`
+  const answer = await new ServerConnection(flags).call<Forecast>('GET', path, { query: { window, buckets } })
+  print(answer, flags, { kinds: { start: 'time', end: 'time' }, now: answer.buckets[0]?.start })
 }
 
 export async function ttlExplain(
-  item: { database: string; container: string; id: string; partitionKey: string },
+  item: { database: string; container: string; id: string; partitionKey: string | undefined },
   flags: RemoteFlags,
 ): Promise<void> {
-  const query = { id: item.id, partitionKey: asPartitionKey(item.partitionKey) }
-  print(
-    await new ServerConnection(flags).call('GET', `ttl/${pathOf(item.database, item.container)}/explain`, { query }),
-  )
+  const { id, partitionKey } = item
+  const query = { id, partitionKey: partitionKey === undefined ? undefined : asPartitionKey(partitionKey) }
+  const path = `ttl/${pathOf(item.database, item.container)}/explain`
+  const answer = await new ServerConnection(flags).call<object>('GET', path, { query })
+  const times = { ts: 'time', expiresAt: 'time', secondsLeft: 'distance' } as const
+  const kinds = { ...times, defaultTtl: 'default', ttl: 'lifespan', effectiveTtl: 'lifespan' } as const
+  print(answer, flags, { kinds })
 }
 
 /** A JSON list such as `["a",1]` stays as it is. Any other text is one value. */
 function asPartitionKey(text: string): string {
   return text.startsWith('[') ? text : JSON.stringify([text])
 }
+
+/** Each item is counted once, at the first that is true. */
+const previewRows = [
+  ['now', 'at once'],
+  ['within1h', 'within 1 h'],
+  ['within24h', 'within 24 h'],
+  ['later', 'later'],
+  ['never', 'never'],
+] as const satisfies (readonly [keyof Preview, string])[]
 
 export async function ttlPreview(
   database: string,
@@ -94,7 +139,11 @@ export async function ttlPreview(
   flags: RemoteFlags,
 ): Promise<void> {
   const body = { defaultTtl: parseTtl(defaultTtl) }
-  print(await call('POST', `ttl/${pathOf(database, name)}/preview`, flags, body), flags)
+  const path = `ttl/${pathOf(database, name)}/preview`
+  const answer = await new ServerConnection(flags).call<Preview>('POST', path, { body })
+  if (!isForPeople(flags)) return print(answer, flags)
+  const rows = previewRows.map(([key, words]) => [words, answer[key]])
+  process.stdout.write(tableText(['DIE', 'ITEMS'], rows))
 }
 
 export async function purge(
@@ -103,6 +152,10 @@ export async function purge(
   flags: RemoteFlags & { pause?: boolean; resume?: boolean },
 ): Promise<void> {
   if (flags.pause === true || flags.resume === true) {
+    if (flags.pause === flags.resume) throw new RequestError('malformed', 'Say either --pause or --resume.')
+    if (database !== undefined) {
+      throw new RequestError('malformed', '--pause and --resume are for the whole server: name no database.')
+    }
     print(await call('POST', 'purge', flags, { pause: flags.pause === true }), flags)
     return
   }

@@ -13,7 +13,8 @@ import { version } from '../server/version.ts'
 export async function serve(values: FlagValues): Promise<void> {
   const config = parseConfig(values)
   const log = createLog(config.logLevel)
-  const server = await startServer(config, log, { holdsProcess: true, telemetry: telemetrySettings(process.env) })
+  const telemetry = telemetrySettings(process.env, sentence => log.warn({}, sentence))
+  const server = await startServer(config, log, { holdsProcess: true, telemetry })
   const { endpoint } = server
 
   // If stdout is closed, the server must go on.
@@ -32,7 +33,7 @@ export async function serve(values: FlagValues): Promise<void> {
   const hasFiles = [config.keyFile, config.tls, config.entraFile].some(file => file !== undefined)
   process.on('SIGHUP', hasFiles ? () => reloadFiles(server, log) : stop)
   if (isOn(values.json, '--json')) {
-    const ready = { ready: true, endpoint, mongoUri: shownMongoUri(server), explorer: explorerOf(server) }
+    const ready = { ready: true, endpoint, mongoUri: shownMongoUri(server, '@'), explorer: explorerOf(server) }
     process.stdout.write(`${JSON.stringify(ready)}\n`)
   } else {
     process.stdout.write(banner(server, placeOf(config)))
@@ -52,10 +53,10 @@ function explorerOf({ endpoint }: RunningServer): string {
   return `${endpoint}/_explorer/`
 }
 
-/** Output ends up in logs, so it never has a key of the user's own. */
-function shownMongoUri({ mongoUri, key }: RunningServer): string | null {
+/** Output ends up in logs, so it never has a key of the user's own, but what stands in its place. */
+function shownMongoUri({ mongoUri, key }: RunningServer, inPlace: string): string | null {
   if (mongoUri === null || key === wellKnownKey) return mongoUri
-  return mongoUri.replace(`:${encodeURIComponent(key)}@`, '@')
+  return mongoUri.replace(`:${encodeURIComponent(key)}@`, inPlace)
 }
 
 /**
@@ -88,8 +89,11 @@ function banner(server: RunningServer, place: string): string {
     `  ${name('Key')}${shownKey}`,
     `  ${name('Data')}${place}`,
     '',
-    `  ${styleText('gray', 'COSMOS_CONNECTION_STRING=')}AccountEndpoint=${endpoint}/;AccountKey=${shownKey};`,
-    ...(mongoUri === null ? [] : [`  ${styleText('gray', 'MONGODB_URI=')}${shownMongoUri(server)}`]),
+    // In quotes, so that a shell takes them as they are.
+    `  ${styleText('gray', 'COSMOS_CONNECTION_STRING=')}'AccountEndpoint=${endpoint}/;AccountKey=${shownKey};'`,
+    ...(mongoUri === null
+      ? []
+      : [`  ${styleText('gray', 'MONGODB_URI=')}'${shownMongoUri(server, ':<your key, percent-encoded>@')}'`]),
     '',
     '',
   ].join('\n')

@@ -1,6 +1,7 @@
 /** The running server that a command talks to, by its admin API. */
 
 import { RequestError } from '../base/error.ts'
+import { settings } from '../server/config.ts'
 
 export interface ConnectionFlags {
   readonly endpoint?: string
@@ -37,9 +38,9 @@ export class ServerConnection {
   readonly #key: string | undefined
 
   constructor(flags: ConnectionFlags) {
-    const port = process.env.MAYFLY_PORT ?? process.env.PORT ?? '8081'
-    this.endpoint = flags.endpoint ?? process.env.COSMOS_ENDPOINT ?? `http://127.0.0.1:${port}`
-    this.#key = flags.key ?? process.env.COSMOS_KEY
+    const { port } = settings({}, process.env)
+    this.endpoint = flags.endpoint ?? (process.env.COSMOS_ENDPOINT || `http://127.0.0.1:${port}`)
+    this.#key = flags.key ?? (process.env.COSMOS_KEY || undefined)
     this.#base = this.endpoint.endsWith('/') ? this.endpoint : `${this.endpoint}/`
     if (!URL.canParse(this.#base) || !/^https?:/.test(this.#base)) {
       throw new RequestError('malformed', `'${this.endpoint}' is not an address. Write it like http://127.0.0.1:8081.`)
@@ -56,9 +57,47 @@ export class ServerConnection {
     }
   }
 
+  /** The time by the clock of the server, in seconds since 1970. */
+  async now(): Promise<number> {
+    return (await this.call<{ now: number }>('GET', 'clock')).now
+  }
+
+  /** The bytes of an answer as they come. An answer that breaks off ends with an error. */
+  async stream(method: string, path: string, options: CallOptions = {}): Promise<AsyncIterable<Uint8Array>> {
+    const { body } = await this.open(method, path, options)
+    return this.#whole(body!, options.signal)
+  }
+
+  async *#whole(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+    try {
+      yield* pieces
+    } catch (error) {
+      if (signal?.aborted === true) throw signal.reason
+      throw new Unreachable(`The server at ${this.endpoint} did not finish its answer.`, error)
+    }
+  }
+
   /** A call whose answer is read as it comes. */
-  async open(method: string, path: string, { query = {}, body, signal }: CallOptions = {}): Promise<Response> {
-    const url = new URL(`_mayfly/${path}`, this.#base)
+  open(method: string, path: string, options: CallOptions = {}): Promise<Response> {
+    return this.#ask(method, `_mayfly/${path}`, options)
+  }
+
+  /** What clients must trust for https, in PEM form. Asked for by http: https is not trusted yet. */
+  async authority(): Promise<string> {
+    if (this.#base.startsWith('https:')) {
+      throw new RequestError(
+        'unsupported',
+        `Nobody can trust ${this.endpoint} before having its authority. Give --endpoint with http: the port ` +
+          'answers both.',
+      )
+    }
+    const pem = await (await this.#ask('GET', '_explorer/emulator.pem')).text()
+    if (pem.startsWith('-----BEGIN CERTIFICATE-----')) return pem
+    throw new RequestError('unsupported', `What answers at ${this.endpoint} is no Mayfly.`)
+  }
+
+  async #ask(method: string, path: string, { query = {}, body, signal }: CallOptions = {}): Promise<Response> {
+    const url = new URL(path, this.#base)
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, String(value))
     }

@@ -1,34 +1,54 @@
-/** Prints rows for people: columns, and times as ISO. */
+/** Prints rows for people, in columns. */
 
 import { styleText } from 'node:util'
-import { durationText } from './progress.ts'
+import { durationText } from '../base/time-words.ts'
 
 const cellCharsMax = 40
 
-/** Numbers stand on the right. */
+/** Columns as wide as those rows need that are known when it is drawn. Numbers stand on the right. */
+export class Table {
+  readonly #columns: readonly string[]
+  readonly #widths: readonly number[]
+  readonly #isNumeric: readonly boolean[]
+
+  constructor(columns: readonly string[], rows: readonly (readonly unknown[])[]) {
+    this.#columns = columns
+    this.#widths = columns.map((name, at) => Math.max(name.length, ...rows.map(row => cellText(row[at]).length)))
+    this.#isNumeric = columns.map((_, at) => rows.length > 0 && rows.every(row => typeof row[at] === 'number'))
+  }
+
+  get head(): string {
+    const names = this.#line(this.#columns)
+    return `${process.stdout.isTTY ? styleText('bold', names) : names}\n`
+  }
+
+  textOf(rows: readonly (readonly unknown[])[]): string {
+    return rows.map(row => `${this.#line(row.map(cellText))}\n`).join('')
+  }
+
+  #line(cells: readonly string[]): string {
+    const padded = cells.map((cell, at) => {
+      const width = this.#widths[at]!
+      return this.#isNumeric[at] ? cell.padStart(width) : cell.padEnd(width)
+    })
+    return padded.join('  ').trimEnd()
+  }
+}
+
 export function tableText(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = rows.map(row => row.map(cellText))
-  const widths = columns.map((name, at) => Math.max(name.length, ...cells.map(row => row[at]!.length)))
-  const isNumeric = columns.map((_, at) => rows.length > 0 && rows.every(row => typeof row[at] === 'number'))
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, at) => (isNumeric[at] ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!)))
-      .join('  ')
-      .trimEnd()
-  const head = line(columns)
-  return `${[process.stdout.isTTY ? styleText('bold', head) : head, ...cells.map(line)].join('\n')}\n`
+  const table = new Table(columns, rows)
+  return table.head + table.textOf(rows)
 }
 
 function cellText(value: unknown): string {
   if (value === undefined || value === null) return value === null ? 'null' : ''
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const printable = text.replaceAll(/[\p{C}]/gu, ' ')
-  return printable.length > cellCharsMax ? `${printable.slice(0, cellCharsMax - 1)}…` : printable
+  const text = printable(typeof value === 'string' ? value : JSON.stringify(value))
+  return text.length > cellCharsMax ? `${text.slice(0, cellCharsMax - 1)}…` : text
 }
 
-export function isoTime(second: number): string {
-  const date = new Date(second * 1000)
-  return Number.isNaN(date.getTime()) ? String(second) : date.toISOString().replace('.000Z', 'Z')
+/** Without characters that would do something to the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{C}]/gu, ' ')
 }
 
 export function ttlText(defaultTtl: number | null): string {

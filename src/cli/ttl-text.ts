@@ -7,11 +7,15 @@ import { ttlSecondsMax } from '../ttl/lifespan.ts'
 /** Seconds, -1 for "on, without a default", or null for off. The server checks the range. */
 export function parseTtl(text: string): number | null {
   if (text === 'off') return null
-  if (/^-?\d+$/.test(text)) return Number(text)
-  if (/^\d+[smhd]$/.test(text)) return parseDuration(text)
-  throw new RequestError(
-    'malformed',
-    `'${text}' is no time to live. Write a duration (60s, 5m, 1h, 7d), seconds from 1 to ${ttlSecondsMax}, ` +
-      '-1 (on, without a default), or off.',
-  )
+  if (/^-\d+$/.test(text)) return Number(text)
+  try {
+    return parseDuration(text)
+  } catch (error) {
+    throw new RequestError(
+      'malformed',
+      `'${text}' is no time to live. Write a duration (60s, 5m, 1h, 7d, 2w), seconds from 1 to ${ttlSecondsMax}, ` +
+        '-1 (on, without a default), or off.',
+      { cause: error },
+    )
+  }
 }

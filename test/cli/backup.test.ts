@@ -1,13 +1,17 @@
 /** mayfly backup, restore and check: a copy of a server under load shows one moment, and damage is found. */
 
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { MongoClient } from 'mongodb'
 import { mayfly } from '../../src/index.ts'
-import { runCli } from '../support/run-cli.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
 import { newClient, temporaryDirectory } from '../support/start-server.ts'
 
 /**
@@ -201,4 +205,121 @@ test('check of a running server looks at a copy', async () => {
   const { code, stdout, stderr } = await runCli(['check', '--endpoint', db.endpoint])
   assert.equal(code, 0, stdout + stderr)
   assert.match(stdout, /^2 containers, \d+ items, \d+ index entries, \d+ log entries\. All of it agrees\.\n$/)
+  // An import leaves something that Mayfly keeps for itself.
+  const file = join(temporaryDirectory(), 'one.jsonl')
+  writeFileSync(file, '{"id":"imported","pk":"p"}')
+  await runCli(['import', file, '--database', 'shop', '--container', 'carts', '--endpoint', db.endpoint])
+  const listed = await fetch(`${db.endpoint}/_mayfly/containers`)
+  const { databases } = (await listed.json()) as { databases: { containers: { living: number; backlog: number }[] }[] }
+  const containers = databases.flatMap(each => each.containers)
+  const known = containers.reduce((sum, { living, backlog }) => sum + living + backlog, 0)
+  const again = await runCli(['check', '--endpoint', db.endpoint])
+  assert.match(again.stdout, new RegExp(`, ${known} items, `), 'as many items as people see')
+})
+
+test('a backup that is interrupted leaves no file, and says so', async () => {
+  const begun = Promise.withResolvers<void>()
+  const stub = createServer((_, res) => {
+    res.writeHead(200, { 'content-length': '1000' }).write('begun')
+    begun.resolve()
+  })
+  await once(stub.listen(0, '127.0.0.1'), 'listening')
+  const inside = temporaryDirectory()
+  const at = ['--endpoint', `http://127.0.0.1:${(stub.address() as AddressInfo).port}`]
+  const running = startCli(['backup', join(inside, 'monday.db'), ...at])
+  await begun.promise
+  running.process.kill('SIGINT')
+  const { code, stderr } = await running.ended
+  assert.equal(code, 130)
+  assert.match(stderr, /^mayfly: Interrupted\. \S+monday\.db was not written\.\n$/)
+  assert.deepEqual(readdirSync(inside), [])
+  stub.closeAllConnections()
+  stub.close()
+})
+
+/** The names in a folder, with those in its folders. */
+const namesIn = (folder: string) => readdirSync(folder, { recursive: true }).sort()
+
+test('check leaves nothing behind, so that what it has checked can be restored', async () => {
+  const folder = temporaryDirectory()
+  // The backup of a file in WAL mode is in WAL mode, too; that of a store in memory is not.
+  await using db = await mayfly({ clock: 'manual', data: join(temporaryDirectory(), 'data') })
+  await newClient(db).databases.create({ id: 'shop' })
+  for (const name of ['a.db', 'b.db.gz', 'c']) {
+    const target = join(folder, name)
+    const made = await runCli(['backup', target, '--json', '--endpoint', db.endpoint])
+    assert.equal(made.code, 0, made.stderr)
+    const { file, bytes } = JSON.parse(made.stdout)
+    assert.equal(bytes, statSync(file).size, 'the size that was written')
+    const before = namesIn(folder)
+    const checked = await runCli(['check', '--data', target])
+    assert.equal(checked.code, 0, checked.stderr)
+    if (name === 'c') assert.equal((await runCli(['check', '--data', file])).code, 0)
+    assert.deepEqual(namesIn(folder), before)
+    const restored = join(temporaryDirectory(), 'restored')
+    const { code, stderr } = await runCli(['restore', target, '--data', restored])
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(namesIn(restored), ['mayfly.db'])
+  }
+})
+
+test('check sees what is only in the WAL, and leaves it there', async () => {
+  const folder = temporaryDirectory()
+  const live = join(folder, 'live')
+  await makeData(live)
+  // A connection that stays open keeps the WAL.
+  using db = new DatabaseSync(join(live, 'mayfly.db'))
+  db.exec("DELETE FROM log WHERE kind = 'delete'")
+  const killed = join(folder, 'killed')
+  mkdirSync(killed)
+  for (const name of ['mayfly.db', 'mayfly.db-wal']) copyFileSync(join(live, name), join(killed, name))
+  writeFileSync(join(killed, 'mayfly.pid'), '7\n')
+  const before = namesIn(killed)
+  const { code, stdout } = await runCli(['check', '--data', killed])
+  assert.equal(code, 2, stdout)
+  assert.match(stdout, /the log says of the item "i1" that it is there/)
+  assert.deepEqual(namesIn(killed), before)
+  assert.equal(readFileSync(join(killed, 'mayfly.pid'), 'utf8'), '7\n')
+  assert.ok(statSync(join(killed, 'mayfly.db-wal')).size > 0)
+})
+
+test('a restore that is refused names the file, and makes no folder', async () => {
+  const folder = temporaryDirectory()
+  const inside = join(folder, 'inside')
+  mkdirSync(inside)
+  const wrong = {
+    'rows.csv': Buffer.from('id,n\n1,2\n'.repeat(100)),
+    'empty.db': Buffer.alloc(0),
+    'cut.db.gz': gzipSync(Buffer.from('x'.repeat(10_000))).subarray(0, 20),
+    'wrong.gz': gzipSync(Buffer.from('x'.repeat(10_000))),
+  }
+  for (const [name, bytes] of Object.entries(wrong)) {
+    const file = join(inside, name)
+    writeFileSync(file, bytes)
+    for (const args of [
+      ['restore', file, '--data', join(folder, 'new', 'data')],
+      ['check', '--data', file],
+    ]) {
+      const { code, stderr } = await runCli(args)
+      assert.equal(code, 1)
+      assert.match(stderr, new RegExp(`^mayfly: \\S+${name} is (not a Mayfly file|damaged: [^.]+)\\.\n$`))
+    }
+  }
+  assert.deepEqual(namesIn(folder), ['inside', ...Object.keys(wrong).map(name => join('inside', name))].sort())
+})
+
+test('a backup goes where it was sent: no other format, and no folder by a slip of the pen', async () => {
+  const folder = temporaryDirectory()
+  await using db = await mayfly({ clock: 'manual' })
+  const refusal = async (target: string, endpoint = db.endpoint) => {
+    const { code, stderr } = await runCli(['backup', join(folder, target), '--endpoint', endpoint])
+    assert.equal(code, 1)
+    return stderr
+  }
+  assert.match(await refusal('b.zip'), /^mayfly: A backup is a \.db or a \.db\.gz file, or a folder, not b\.zip\.\n$/)
+  assert.match(await refusal('tpyo/b.db'), /^mayfly: There is no folder \S+tpyo\. Make it first\.\n$/)
+  assert.match(await refusal('new/folder', 'http://127.0.0.1:1'), /^mayfly: There is no server/)
+  assert.deepEqual(readdirSync(folder), [])
+  const made = await runCli(['backup', join(folder, 'b.gz'), '--endpoint', db.endpoint])
+  assert.match(made.stdout, new RegExp(`b\\.gz: ${statSync(join(folder, 'b.gz')).size} bytes\\.\n$`))
 })

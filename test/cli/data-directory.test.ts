@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { get } from 'node:https'
 import { join } from 'node:path'
 import test from 'node:test'
 import { wellKnownKey } from '../../src/base/account-keys.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { runCli, serveCli } from '../support/run-cli.ts'
 import { newClient, temporaryDirectory } from '../support/start-server.ts'
 
@@ -36,6 +38,19 @@ test('Files of an earlier version are closed to others; those of the user are le
   assert.equal(modeOf(join(data, 'notes.txt')), 0o644)
 })
 
+test('The folder of a backup that a killed server has left can be removed', { skip }, async () => {
+  const data = temporaryDirectory()
+  const left = join(data, 'mayfly.backup-left')
+  mkdirSync(left, { mode: 0o755 })
+  writeFileSync(join(left, 'copy.db'), '')
+  await using server = await serveCli(flags(data))
+  assert.equal(modeOf(left), 0o755)
+  const answer = await fetch(`${server.endpoint}/_mayfly/backup`, { method: 'POST' })
+  await answer.arrayBuffer()
+  assert.equal(answer.status, 200)
+  assert.ok(!existsSync(left))
+})
+
 test('Links, and directories that everybody may write to, are refused', { skip }, async () => {
   const parent = temporaryDirectory()
   const target = join(parent, 'target')
@@ -61,3 +76,22 @@ test('Links, and directories that everybody may write to, are refused', { skip }
   assert.deepEqual(readdirSync(target), [])
   assert.ok(!existsSync(join(target, 'victim')))
 })
+
+test('A server on PostgreSQL makes the directory for its certificate, and SIGTERM ends it with success', async () => {
+  await using postgres = await startPostgres()
+  const data = join(temporaryDirectory(), 'not', 'there')
+  const server = await serveCli(['--store', await postgres.createDatabase(), ...flags(data)])
+  assert.ok(!existsSync(data), 'only a certificate needs it')
+  const authority = await (await fetch(`${server.endpoint}/_explorer/emulator.pem`)).text()
+  assert.equal(await statusOverTls(`${server.endpoint}/ready`, authority), 200)
+  assert.deepEqual(readdirSync(data), ['certificate.pem'])
+  const { code, stderr } = await server.stop('SIGTERM')
+  assert.equal(code, 0, stderr)
+  assert.doesNotMatch(stderr, /"level":"error"/)
+})
+
+function statusOverTls(url: string, ca: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url.replace('http:', 'https:'), { ca }, answer => resolve(answer.resume().statusCode)).on('error', reject)
+  })
+}

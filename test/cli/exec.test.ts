@@ -1,7 +1,7 @@
 /** mayfly exec: a server that lives as long as one command. */
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { runCli, startCli } from '../support/run-cli.ts'
@@ -65,17 +65,51 @@ test('A command that cannot be started is reported, and the exit code is 1', asy
   assert.match(none.stderr, /missing required argument/)
 })
 
+/** Prints the address and the store of the server, and what lies in the working directory. */
+const lookAround = `
+  const { COSMOS_ENDPOINT, MONGODB_URI } = process.env
+  fetch(COSMOS_ENDPOINT + '/status').then(answer => answer.json()).then(({ store }) => {
+    const files = require('node:fs').readdirSync('.')
+    console.log(JSON.stringify({ COSMOS_ENDPOINT, MONGODB_URI, store, files }))
+  })`
+
 test('exec uses a free port and memory, whatever the variables for servers say', async () => {
-  const cwd = temporaryDirectory()
-  const script = `
-    console.log(process.env.COSMOS_ENDPOINT)
-    console.log(JSON.stringify(require('node:fs').readdirSync('.')))`
-  const args = ['exec', '--', process.execPath, '-e', script]
-  const { code, stdout, stderr } = await runCli(args, { cwd, env: { MAYFLY_PORT: '1' } })
-  assert.equal(code, 0, stderr)
-  const [endpoint, files] = stdout.trim().split('\n')
-  assert.notEqual(new URL(endpoint!).port, '1')
-  assert.deepEqual(JSON.parse(files!), [])
+  const data = temporaryDirectory()
+  for (const env of [
+    { MAYFLY_PORT: '1', MAYFLY_MONGO_PORT: '1' },
+    { PORT: '1' },
+    { MAYFLY_DATA: data },
+    { DATA_PATH: data },
+    // Nobody listens there: a server that obeyed would not start.
+    { MAYFLY_STORE: 'postgres://127.0.0.1:1/shared' },
+    { MAYFLY_MEMORY: 'off', MAYFLY_DATA: data },
+  ] as readonly Record<string, string>[]) {
+    const cwd = temporaryDirectory()
+    const { code, stdout, stderr } = await runCli(['exec', '--', process.execPath, '-e', lookAround], { cwd, env })
+    assert.equal(code, 0, stderr)
+    const { COSMOS_ENDPOINT, store, files } = JSON.parse(stdout)
+    assert.notEqual(new URL(COSMOS_ENDPOINT).port, '1')
+    assert.equal(store, 'sqlite (memory)')
+    assert.deepEqual([files, readdirSync(data)], [[], []], JSON.stringify(env))
+  }
+})
+
+test('A flag says where exec keeps the data, also where variables name other places', async () => {
+  const data = temporaryDirectory()
+  const env = { MAYFLY_STORE: 'postgres://127.0.0.1:1/shared', MAYFLY_MEMORY: 'on' }
+  const { stdout, stderr } = await exec(lookAround, ['--data', data], env)
+  assert.equal(JSON.parse(stdout).store, 'sqlite', stderr)
+  assert.ok(readdirSync(data).length > 0)
+  const refused = await exec(lookAround, ['--store', 'postgres://127.0.0.1:1/none'], env)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /PostgreSQL/)
+})
+
+test('A command never finds the address of another MongoDB', async () => {
+  const env = { MONGODB_URI: 'mongodb://production.example/' }
+  const script = 'console.log(String(process.env.MONGODB_URI))'
+  assert.match((await exec(script, [], env)).stdout, /^mongodb:\/\/.*127\.0\.0\.1:/)
+  assert.equal((await exec(script, ['--no-mongo'], env)).stdout, 'undefined\n')
 })
 
 test('With --data a command finds what an earlier one wrote', async () => {

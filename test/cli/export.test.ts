@@ -1,15 +1,28 @@
 /** mayfly export, query, ls and seed: what goes out comes in again, equal. */
 
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { EJSON } from 'bson'
 import { MongoClient } from 'mongodb'
 import { mayfly } from '../../src/index.ts'
 import { fc } from '../support/property.ts'
-import { runCli, serveCli } from '../support/run-cli.ts'
+import { runCli, serveCli, startCli } from '../support/run-cli.ts'
 import { startServer, temporaryDirectory } from '../support/start-server.ts'
 
 const server = await startServer()
@@ -36,9 +49,13 @@ function withoutSystem(items: readonly object[]): string[] {
 }
 
 const value = fc.jsonValue({ maxDepth: 2 })
+/** The official client refuses the others. */
+const id = fc
+  .string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
+  .filter(text => text.isWellFormed() && !/[/\\?#]| $/.test(text))
 const item = fc.record(
   {
-    id: fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' }).filter(id => id.isWellFormed()),
+    id,
     pk: fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null)),
     ttl: fc.oneof(fc.constant(-1), fc.integer({ min: 50, max: 500 })),
     data: value,
@@ -119,11 +136,20 @@ test('queries print JSON to programs, and tables, lines and CSV when asked', asy
   assert.equal(await ran(['query', text, ...place, '--output', 'csv']), 'id,n\r\ni3,3\r\ni2,2\r\n')
   assert.equal(await ran(['query', text, ...place, '--output', 'table']), 'id  n\ni3  3\ni2  2\n2 rows\n')
   assert.deepEqual(JSON.parse(await ran(['query', 'SELECT VALUE SUM(c.n) FROM c', ...place, '--json'])), [6])
-  const wrong = await runCli(['query', 'SELECT FROM', ...place, ...at])
-  assert.equal(wrong.code, 1)
-  assert.match(wrong.stderr, /Syntax error/)
+  const refusal = async (text: string, where = place) => {
+    const { code, stdout, stderr } = await runCli(['query', text, ...where, ...at])
+    assert.deepEqual([code, stdout], [1, ''])
+    return stderr
+  }
+  const near = "mayfly: Syntax error, incorrect syntax near 'FORM', at"
+  assert.equal(await refusal('SELECT * FORM c'), `${near} column 10.\n`)
+  assert.equal(await refusal('SELECT *\n FORM c'), `${near} line 2, column 2.\n`)
+  assert.match(await refusal('SELECT'), /^mayfly: Syntax error, unexpected end of query, at column 7\.\n$/)
+  assert.match(await refusal('{"n": 1}'), /^mayfly: A container takes SQL: SELECT …/)
   const documents = ['--database', 'docs', '--container', 'source', '--output', 'jsonl']
   assert.match(await ran(['query', '{"_id":"two"}', ...documents]), /^\{"_id":"two","empty":""/)
+  const sql = 'mayfly: A collection takes a filter {…} or a pipeline […], no SQL.\n'
+  assert.equal(await refusal('SELECT * FROM c', documents), sql)
   const pipeline = '[{"$group":{"_id":null,"n":{"$sum":1}}}]'
   assert.equal(await ran(['query', pipeline, ...documents]), '{"_id":null,"n":{"$numberInt":"2"}}\n')
   assert.match((await runCli(['query', '[{"$out":"x"}]', ...documents, ...at])).stderr, /it runs no \$out/)
@@ -134,9 +160,20 @@ test('ls lists what there is', async () => {
   await container.items.create({ id: 'a', pk: 'p' })
   const json = JSON.parse(await ran(['ls', container.database.id]))
   const row = { database: container.database.id, container: 'items', api: 'nosql', partitionKey: '/pk' }
-  assert.deepEqual(json.containers, [{ ...row, ttl: 3600, items: 1, dead: 0 }])
+  const listed = { ...row, ttl: 3600, items: 1, dead: 0, nextDeath: server.db.clock.now() + 3600 }
+  assert.deepEqual(json.containers, [listed])
+  assert.equal(await ran(['ls', container.database.id, '--output', 'jsonl']), `${JSON.stringify(listed)}\n`)
+  assert.equal(
+    await ran(['ls', container.database.id, '--output', 'csv']),
+    `${Object.keys(listed).join()}\r\n${Object.values(listed).join()}\r\n`,
+  )
+  const wrong = await runCli(['ls', '--output', 'xml', ...at])
+  assert.match(wrong.stderr, /^mayfly: --output takes table, json, jsonl, csv, not 'xml'\.\n$/)
   const table = await ran(['ls', container.database.id, '--output', 'table'])
-  assert.match(table, /^DATABASE +CONTAINER +API +KEY +TTL +ITEMS +DEAD\n.* items +nosql +\/pk +1 h 00 m +1 +0\n$/)
+  assert.match(
+    table,
+    /^DATABASE +CONTAINER +API .* DEAD +NEXT DEATH\n.* items +nosql +\/pk +1 h 00 m +1 +0 +\S+Z, in 1 h 00 m\n$/,
+  )
   assert.equal((await runCli(['ls', 'nowhere', ...at])).code, 1)
 })
 
@@ -212,4 +249,144 @@ test('an exported folder is a seed', async () => {
     .status('shop', 'carts')
     .then(({ defaultTtl, living }) => ({ status: [defaultTtl, living] }))
   assert.deepEqual(status, [600, 2])
+})
+
+/** A server with one container, whose export is what the test says. */
+async function stubServer(answer: (res: ServerResponse) => void) {
+  const container = { id: 'c', api: 'nosql', partitionKey: ['/pk'], defaultTtl: null, living: 9, backlog: 0 }
+  const stub = createServer((req, res) => {
+    if (req.url!.includes('/export/')) answer(res)
+    else if (req.url!.includes('/clock')) res.end('{"now":1800000000,"mode":"system"}')
+    else res.end(JSON.stringify({ databases: [{ id: 'd', containers: [container] }] }))
+  })
+  await once(stub.listen(0, '127.0.0.1'), 'listening')
+  return {
+    endpoint: `http://127.0.0.1:${(stub.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      stub.closeAllConnections()
+      stub.close()
+    },
+  }
+}
+
+test('a seed that cannot be read is said in one sentence, before anything is loaded', async () => {
+  const inside = mkdtempSync(join(folder, 'seeds-'))
+  const keyless = join(inside, 'keyless.jsonl')
+  writeFileSync(keyless, '{"database":"seeds","container":"a","partitionKey":"pk"}\n')
+  const cut = join(inside, 'cut')
+  mkdirSync(cut)
+  const listed = { database: 'seeds', container: 'a', api: 'mongo', partitionKey: [], file: 'a.jsonl' }
+  writeFileSync(join(cut, 'mayfly-export.json'), JSON.stringify({ containers: [listed] }))
+  for (const [path, message] of [
+    [join(inside, 'none.json'), /^mayfly: \S+none\.json is not there\.\n$/],
+    [inside, /^mayfly: \S+mayfly-export\.json is not there\.\n$/],
+    [cut, /^mayfly: \S+a\.jsonl is not there\.\n$/],
+    [keyless, /keyless\.jsonl: the "partitionKey" of seeds\/a begins with \/: "\/pk"\.\n$/],
+  ] as const) {
+    const { code, stderr } = await runCli(['seed', path, ...at])
+    assert.equal(code, 1)
+    assert.match(stderr, message)
+  }
+})
+
+test('an export that is interrupted leaves nothing behind, and says what there is', async () => {
+  let begun = Promise.withResolvers<void>()
+  await using stub = await stubServer(res => {
+    res.write('{"id":"a"}\n')
+    begun.resolve()
+  })
+  const inside = mkdtempSync(join(folder, 'interrupted-'))
+  const old = join(inside, 'old.jsonl')
+  writeFileSync(old, 'old')
+  mkdirSync(join(inside, 'all'))
+  writeFileSync(join(inside, 'all', 'mayfly-export.json'), '{}')
+  const temporary = mkdtempSync(join(folder, 'temporary-'))
+  const one = ['--database', 'd', '--container', 'c']
+  for (const [args, message] of [
+    [[...one, '--output', join(inside, 'new.jsonl')], /^mayfly: Interrupted\. \S+new\.jsonl was not written\.\n$/],
+    [[...one, '--output', old], /^mayfly: Interrupted\. \S+old\.jsonl is as it was\.\n$/],
+    [[...one, '--format', 'csv'], /^mayfly: Interrupted\. Not everything was printed\.\n$/],
+    [
+      ['--output', join(inside, 'all')],
+      /c\.jsonl was not written\. 0 files are complete in \S+, which is no seed without mayfly-export\.json\.\n$/,
+    ],
+  ] as const) {
+    begun = Promise.withResolvers()
+    const running = startCli(['export', ...args, '--endpoint', stub.endpoint], { env: { TMPDIR: temporary } })
+    const part = join(inside, 'new.jsonl.part')
+    await begun.promise
+    while (args.at(-1) === join(inside, 'new.jsonl') && !existsSync(part)) await setImmediate()
+    running.process.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    assert.equal(code, 130, stderr)
+    assert.match(stderr, message)
+  }
+  assert.deepEqual(readdirSync(inside).toSorted(), ['all', 'old.jsonl'])
+  assert.equal(readFileSync(old, 'utf8'), 'old')
+  assert.deepEqual(readdirSync(join(inside, 'all', 'd')), [])
+  assert.deepEqual(readdirSync(join(inside, 'all')), ['d'])
+  assert.deepEqual(readdirSync(temporary), [])
+})
+
+test('an answer that breaks off is no export', async () => {
+  await using stub = await stubServer(res => {
+    res.write('{"id":"a"}\n', () => res.destroy())
+  })
+  const file = join(folder, 'cut.jsonl')
+  const args = ['export', '--database', 'd', '--container', 'c', '--endpoint', stub.endpoint]
+  const { code, stderr } = await runCli([...args, '--output', file])
+  assert.equal(code, 1)
+  assert.match(stderr, /^mayfly: The server at \S+ did not finish its answer\. \S+cut\.jsonl was not written\.\n$/)
+  assert.ok(!existsSync(file) && !existsSync(`${file}.part`))
+  const printed = await runCli(args)
+  assert.deepEqual([printed.code, printed.stdout], [1, '{"id":"a"}\n'])
+  assert.match(printed.stderr, /^mayfly: The server at \S+ did not finish its answer\.\n$/)
+})
+
+test('a target that cannot be written, or is there, is said in one sentence', async () => {
+  const container = await server.newContainer()
+  await container.items.create({ id: 'a', pk: 'p' })
+  const one = ['export', '--database', container.database.id, '--container', 'items', ...at]
+  const inside = mkdtempSync(join(folder, 'targets-'))
+  const file = join(inside, 'a.jsonl')
+  const link = join(inside, 'link.jsonl')
+  assert.doesNotMatch((await runCli([...one, '--output', file])).stderr, /replaced/)
+  symlinkSync(file, link)
+  assert.match((await runCli([...one, '--output', link])).stderr, /link\.jsonl, which was there and is replaced, as of/)
+  assert.ok(lstatSync(link).isSymbolicLink())
+  for (const [args, message] of [
+    [[...one, '--output', inside], /targets-\S+ is a folder\. Name a file in it\.\n$/],
+    [[...one, '--output', join(inside, 'none', 'a.jsonl')], /^mayfly: There is no folder \S+none\. Make it first\.\n$/],
+    [[...one, '--output', join(inside, 'a.xml')], /a\.xml names no format that can be written: \.jsonl, \.ndjson,/],
+    [[...one, '--output', join(inside, 'a.tsv.gz')], /names no format that can be written: .* Or say --format\.\n$/],
+    [['export', '--output', file, ...at], /a\.jsonl is a file\. Name a folder for the files of the containers\.\n$/],
+  ] as const) {
+    const { code, stderr } = await runCli(args)
+    assert.equal(code, 1)
+    assert.match(stderr, /^mayfly: [^\n]+\n$/)
+    assert.match(stderr, message)
+  }
+  assert.deepEqual(readdirSync(inside).toSorted(), ['a.jsonl', 'link.jsonl'])
+})
+
+const fullDisk = '/dev/full'
+const full = existsSync(fullDisk) ? {} : { skip: `there is no ${fullDisk}` }
+
+test(`a full disk is said in one sentence, and a device stays one`, full, async () => {
+  const container = await server.newContainer()
+  await container.items.create({ id: 'a', pk: 'p' })
+  const one = ['export', '--database', container.database.id, '--container', 'items', ...at]
+  const { code, stderr } = await runCli([...one, '--output', fullDisk])
+  assert.equal(code, 1)
+  assert.match(stderr, /^mayfly: \/dev\/full cannot be written: ENOSPC: no space left on device, write\.\n$/)
+  assert.ok(lstatSync(fullDisk).isCharacterDevice())
+})
+
+test('a reader that has seen enough is no failure', async () => {
+  for (const args of [['ls'], ['ls', '--output', 'table'], ['clock']]) {
+    const running = startCli([...args, ...at])
+    running.process.stdout!.destroy()
+    const { code, stderr } = await running.ended
+    assert.deepEqual([code, stderr], [0, ''], args.join(' '))
+  }
 })

@@ -1,13 +1,16 @@
 /** mayfly import and export as people run them: files in, files out, kills in the middle. */
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { wellKnownKey } from '../../src/base/account-keys.ts'
 import { mayfly } from '../../src/index.ts'
-import { type Running, runCli, serveCli, startCli } from '../support/run-cli.ts'
+import { type Ended, type Running, runCli, serveCli, startCli } from '../support/run-cli.ts'
 import { idsOf, newClient, startServer, temporaryDirectory } from '../support/start-server.ts'
 
 const server = await startServer()
@@ -74,11 +77,29 @@ test('what is refused stands in a file, by line, and the exit code says so', asy
     ],
   )
   assert.match(refused[0].reason, /'id; ' - are missing/)
-  assert.match(refused[1].reason, /^The row is not valid JSON/)
+  assert.match(refused[1].reason, /^a value must come here, not 'nonsense' \(line 3, column 1\)$/)
+  const again = await runCli(['import', file, ...into('refusals')])
+  const hint = /^Rows were refused because their items are there already: --mode skip leaves them, --mode upsert/
+  assert.match(again.stderr, hint)
   const json = await runCli(['import', file, ...into('refusals'), '--mode', 'skip', '--json'])
+  assert.equal(json.stderr, '', 'no hint, because these rows need another help')
   assert.equal(json.code, 2)
   const { created, skipped, refused: number, files } = JSON.parse(json.stdout)
   assert.deepEqual([created, skipped, number, files.length], [0, 2, 2, 1])
+})
+
+test('a row over several lines is refused at the line of the file, for both APIs', async () => {
+  const file = fileOf('a.json', '{"_id": 1}\n{"_id": 2,\n"n": +}\n')
+  for (const [container, flags] of [
+    ['lines', ['--partition-key', '/pk']],
+    ['documents', ['--api', 'mongo']],
+  ] as const) {
+    await runCli(['import', file, '--format', 'json', '--database', 'shop', '--container', container, ...flags, ...at])
+    const lines = readFileSync(`${file}.refused.jsonl`, 'utf8').trim().split('\n')
+    const { line, reason } = JSON.parse(lines.at(-1)!)
+    assert.equal(line, 2)
+    assert.match(reason, /\(line 3, column 6\)$/)
+  }
 })
 
 test('a broken file is imported up to the damage, and says so', async () => {
@@ -96,7 +117,11 @@ test('mistakes in a command are said before anything is done', async () => {
       [file, '--database', 'shop', '--container', 'absent'],
       /There is no container shop\/absent\. To create it, name its partition key/,
     ],
-    [[`${file}x`, ...into('absent')], /cannot be read: ENOENT/],
+    [[`${file}x`, ...into('absent')], /^mayfly: \S+a\.jsonlx is not there\.\n$/],
+    [
+      [file, ...into('absent'), '--partition-key', 'pk'],
+      /^mayfly: --partition-key begins with \/: --partition-key \/pk\n$/,
+    ],
     [[folder, ...into('absent')], /is a folder\. Name the files in it\./],
     [[file, file, ...into('absent')], /A file is named twice\./],
     [[file, ...into('absent'), '--mode', 'replace'], /--mode takes create, upsert, skip, not 'replace'\./],
@@ -148,13 +173,16 @@ test('an import that is killed goes on where it was, and no row is lost or doubl
       ])
       if (ended !== undefined) {
         assert.equal(ended.code, 2, ended.stderr)
-        assert.match(ended.stdout, /: 11880 created, 120 refused: see/)
+        const reasons = readFileSync(`${file}.refused.jsonl`, 'utf8').slice(0, 1000)
+        assert.match(ended.stdout, /: 11880 created, 120 refused: see/, `${ended.stdout}${reasons}`)
         break
       }
       kills++
       importing.process.kill('SIGKILL')
       if (round % 2 === 1) await served.stop('SIGKILL')
       await importing.ended
+      // It was done, and had only not said so: it keeps its place until then.
+      if (!existsSync(`${file}.import.json`)) break
     }
     assert.ok(kills >= 2, `${name} was killed ${kills} times`)
     await using served = await serveCli(['--data', data, '--port', '0', '--json'])
@@ -198,6 +226,7 @@ test('an interrupt stops behind a batch and says how to go on', async () => {
   importing.process.kill('SIGINT')
   const { code, stderr } = await importing.ended
   assert.equal(code, 130)
+  assert.match(stderr, /^Stopping when the next rows are read, or at once if you interrupt again\.\n/)
   const [, rows] = /stopped behind row (\d+), at line \d+\. The same command goes on there\./.exec(stderr)!
   const { place } = JSON.parse(readFileSync(`${file}.import.json`, 'utf8'))
   assert.equal(place.rows, Number(rows))
@@ -248,4 +277,168 @@ test('a container of another account is copied, and its lives go on', async () =
   const gone = await runCli(['import', ...args, '--from', `AccountEndpoint=${other.endpoint}/;AccountKey=AAAA;`])
   assert.equal(gone.code, 1)
   assert.match(gone.stderr, /cannot be read: 401/)
+})
+
+test('an import from another account that is killed goes on, though items of the account have died', async () => {
+  await using other = await mayfly({ clock: 'manual', partitions: 2 })
+  const { database } = await newClient(other).databases.create({ id: 'far' })
+  const { container: source } = await database.containers.create({ id: 'away', partitionKey: '/pk', defaultTtl: -1 })
+  const lines = Array.from({ length: 5500 }, (_, at) => JSON.stringify({ id: `i${at}`, pk: `p${at % 40}` }))
+  const file = fileOf('far.jsonl', lines.join('\n'))
+  await runCli(['import', file, '--database', 'far', '--container', 'away', '--endpoint', other.endpoint])
+  const target = await server.newContainer({ defaultTtl: -1 })
+  const into = ['--database', target.database.id, '--container', target.id, '--state', temporaryDirectory()]
+  const origin = ['--from', `AccountEndpoint=${other.endpoint}/;AccountKey=${other.key};`]
+  const names = ['--from-database', 'far', '--from-container', 'away']
+  const itemsIn = async () =>
+    (await target.items.readAll<{ id: string; pk: string; _etag: string }>().fetchAll()).resources
+  await using proxy = await silentProxy(endpoint)
+  let ended: Ended | undefined
+  for (let round = 0; ended === undefined; round++) {
+    const before = new Set((await itemsIn()).map(({ id }) => id))
+    // The first rows are stored, and their answer is never heard; later the second ones.
+    const silent = proxy.silenceCall(round === 0 ? 1 : 2)
+    const importing = startCli(['import', ...into, ...origin, ...names, '--endpoint', proxy.endpoint])
+    ended = await Promise.race([importing.ended, silent.then(() => undefined)])
+    if (ended !== undefined) {
+      assert.ok(round >= 4, `it was killed ${round} times`)
+      break
+    }
+    importing.process.kill('SIGKILL')
+    await importing.ended
+    const stored = (await itemsIn()).filter(({ id }) => !before.has(id))
+    assert.ok(stored.length > 0)
+    for (const { id, pk } of stored.slice(-3)) await source.item(id, pk).delete()
+  }
+  assert.equal(ended.code, 0, ended.stderr)
+  assert.match(ended.stdout, /^far\/away: 5500 created\.\n$/)
+  const copied = await itemsIn()
+  assert.equal(new Set(copied.map(({ id }) => id)).size, 5500)
+  const versions = copied.map(({ _etag }) => Number.parseInt(/-([0-9a-f]{12})"$/.exec(_etag)![1]!, 16))
+  assert.equal(Math.max(...versions), 5500)
+  assert.deepEqual(readdirSync(into.at(-1)!), [])
+})
+
+/** Before a server: of one call with rows it hears the answer, and does not pass it on. */
+async function silentProxy(to: string) {
+  let callsLeft = 0
+  let silent = Promise.withResolvers<void>()
+  const proxy = createServer(async (req, res) => {
+    const body = Buffer.concat(await req.toArray())
+    const isSilent = req.url!.includes('job=') && --callsLeft === 0
+    const answer = await fetch(new URL(req.url!, to), { method: req.method!, ...(body.length > 0 && { body }) })
+    const text = await answer.text()
+    if (isSilent) silent.resolve()
+    else res.writeHead(answer.status).end(text)
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  return {
+    endpoint: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    silenceCall(number: number): Promise<void> {
+      callsLeft = number
+      silent = Promise.withResolvers()
+      return silent.promise
+    },
+    async [Symbol.asyncDispose]() {
+      proxy.closeAllConnections()
+      proxy.close()
+    },
+  }
+}
+
+test('another account, or a container that was made again, is no continuation', async () => {
+  await using other = await mayfly({ clock: 'manual' })
+  const { database } = await newClient(other).databases.create({ id: 'far' })
+  const made = () => database.containers.createIfNotExists({ id: 'away', partitionKey: '/pk' })
+  await (await made()).container.items.create({ id: 'a', pk: 'p' })
+  const state = temporaryDirectory()
+  const args = [...into('recreated'), '--state', state, '--from-database', 'far', '--from-container', 'away']
+  const from = ['--from', `AccountEndpoint=${other.endpoint};AccountKey=${other.key}`]
+  await using proxy = await silentProxy(endpoint)
+  const silent = proxy.silenceCall(1)
+  const importing = startCli(['import', ...args, ...from, '--endpoint', proxy.endpoint])
+  await silent
+  importing.process.kill('SIGKILL')
+  await importing.ended
+  await database.container('away').delete()
+  await made()
+  const { code, stderr } = await runCli(['import', ...args, ...from])
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /belongs to an interrupted import that was another one \(file: http.* dbs\/far\/colls\/away .*, now/,
+  )
+  assert.equal((await runCli(['import', ...args, ...from, '--restart', '--mode', 'skip'])).code, 0)
+})
+
+test('an account that cannot be read is said before anything is created', async () => {
+  await using other = await mayfly()
+  const key = `AccountKey=${other.key}`
+  const html = createServer((_, res) => res.end('<html>'))
+  await once(html.listen(0, '127.0.0.1'), 'listening')
+  const page = `http://127.0.0.1:${(html.address() as AddressInfo).port}`
+  const closed = await mayfly()
+  await closed.close()
+  for (const [from, message] of [
+    [`AccountEndpoint=${other.endpoint};${key}`, /\/ cannot be read: 404 [^\n]+\.\n$/],
+    [`AccountEndpoint=${other.endpoint};AccountKey=AAAA`, /\/ cannot be read: 401 [^\n]+\.\n$/],
+    [`AccountEndpoint=${page};${key}`, /\/ does not answer as an account of Cosmos DB does\.\n$/],
+    [`AccountEndpoint=${closed.endpoint};${key}`, /\/ cannot be read: it does not answer \([^\n]+\)\.\n$/],
+    [`AccountEndpoint=localhost:1;${key}`, /--from takes a connection string/],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(['import', ...into('from-nowhere'), '--from', from])
+    assert.deepEqual([code, stdout], [1, ''], stderr)
+    assert.match(stderr, message)
+  }
+  html.closeAllConnections()
+  html.close()
+  const { resources } = await server.client.database('shop').containers.readAll().fetchAll()
+  assert.ok(!resources.some(({ id }) => id === 'from-nowhere'))
+})
+
+test('of several files, those that were complete before an interruption are not imported again', async () => {
+  const first = fileOf('a.jsonl', `${linesOf(0, 3)}broken\n`)
+  const second = fileOf('b.jsonl', linesOf(10, 13))
+  await using proxy = await silentProxy(endpoint)
+  const silent = proxy.silenceCall(2)
+  const importing = startCli(['import', first, second, ...into('several'), '--endpoint', proxy.endpoint])
+  await silent
+  importing.process.kill('SIGKILL')
+  await importing.ended
+  const { code, stdout, stderr } = await runCli(['import', first, second, ...into('several')])
+  assert.equal(code, 2)
+  assert.match(stderr, /a\.jsonl: was imported before the interruption\.\n/)
+  assert.match(stdout, /a\.jsonl: 3 created, 1 refused: see .*b\.jsonl: 3 created\.\nall: 6 created, 1 refused\.\n$/s)
+  assert.ok(!existsSync(`${first}.import.json`) && !existsSync(`${second}.import.json`))
+  // The next command is another one, and does its work.
+  assert.match((await runCli(['import', first, ...into('several'), '--mode', 'skip'])).stdout, /3 skipped/)
+})
+
+test('the files behind a broken one are named', async () => {
+  const files = [fileOf('a.json', '[1 2'), fileOf('b.jsonl', linesOf(0, 1)), fileOf('c.jsonl', linesOf(1, 2))]
+  const { code, stderr } = await runCli(['import', ...files, ...into('behind')])
+  assert.equal(code, 1)
+  assert.match(stderr, /nothing behind it was\. Not begun: \S+b\.jsonl, \S+c\.jsonl\.\n$/)
+})
+
+test('a container that is there and is another one is refused, and nothing is imported', async () => {
+  const container = await server.newContainer({ defaultTtl: 60 })
+  const file = fileOf('a.jsonl', linesOf(0, 1))
+  const there = [file, '--database', container.database.id, '--container', 'items']
+  for (const [flags, message] of [
+    [['--partition-key', '/other'], /items is there, and its partition key is \/pk, not \/other\.\n$/],
+    [['--api', 'mongo'], /items is there, and is a container of the NoSQL API: leave --api out\.\n$/],
+    [['--ttl', '1h'], /items is there, and its default time to live is 1 m 00 s, not 1h: leave --ttl out\.\n$/],
+    [['--api', 'mongo', '--ttl', '1h'], /Documents die by a TTL index on _ts, which you create: leave --ttl out\.\n$/],
+    [['--partitionkey', '/pk'], /^mayfly: unknown option '--partitionkey'\n\(Did you mean --partition-key\?\)\n$/],
+    [['--state', join(folder, 'none')], /a\.jsonl\.import\.json cannot be written \(.*before the first row\./],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(['import', ...there, ...flags, ...at])
+    assert.deepEqual([code, stdout], [1, ''], flags.join(' '))
+    assert.match(stderr, /^mayfly: /)
+    assert.match(stderr, message)
+  }
+  assert.deepEqual((await container.items.readAll().fetchAll()).resources, [])
+  const same = ['--partition-key', '/pk', '--api', 'nosql', '--ttl', '60']
+  assert.equal((await runCli(['import', ...there, ...same, ...at])).code, 0)
 })

@@ -26,7 +26,10 @@ if (node === undefined) {
     const { code, stdout, stderr } = await runCli(['--memory', '--port', '0'], { node })
     assert.equal(code, 1)
     assert.equal(stdout, '')
-    assert.match(stderr, /^Mayfly needs Node 22\.\d+ or newer; this is \d+\.\d+\.\d+\./)
+    assert.match(
+      stderr,
+      /^Mayfly needs Node 22\.\d+ or newer, but not 23; this is \d+\.\d+\.\d+\. "npm ci && npm start" installs/,
+    )
     assert.doesNotMatch(stderr, /\n\s+at /)
   })
 }

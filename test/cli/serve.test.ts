@@ -1,7 +1,7 @@
 /** mayfly serve: its output, the sources of its settings, and what it refuses. */
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import test from 'node:test'
 import { wellKnownKey } from '../../src/base/account-keys.ts'
@@ -67,7 +67,7 @@ test('An unknown flag is refused, with a suggestion', async () => {
 test('An unknown command is refused, with a suggestion', async () => {
   const { code, stderr, stdout } = await runCli(['clok', 'advance', '1d'])
   assert.equal(code, 1)
-  assert.equal(stderr, "error: unknown command 'clok'\n(Did you mean clock?)\n")
+  assert.equal(stderr, "mayfly: unknown command 'clok'\n(Did you mean clock?)\n")
   assert.equal(stdout, '')
 })
 
@@ -95,7 +95,7 @@ test('The refusal of a flag says which values it takes', () => {
     [{ clock: 'lunar' }, /--clock takes system, manual, not 'lunar'/],
     [{ rateLimit: 'perhaps' }, /--rate-limit takes on, off/],
     [{ maxClockStep: '59s' }, /--max-clock-step takes a duration from 60s to 1d/],
-    [{ maxClockStep: '5 minutes' }, /is not a duration/],
+    [{ maxClockStep: 'five minutes' }, /is not a duration/],
     [{ partitions: '0' }, /--partitions takes a whole number from 1 to 100/],
     [{ partitions: '101' }, /--partitions takes a whole number from 1 to 100/],
     [{ logLevel: 'loud' }, /--log-level takes silent/],
@@ -106,6 +106,34 @@ test('The refusal of a flag says which values it takes', () => {
   ] as const) {
     assert.throws(() => parseConfig(settings(flags, {})), { message: text })
   }
+})
+
+test('Two places for the data are refused; a flag for one counts more than a variable for another', async () => {
+  const store = 'postgres://127.0.0.1:1/none'
+  const place = (flags: object, environment: Record<string, string> = {}) => {
+    const { directory, storeUrl } = parseConfig(settings(flags, environment))
+    return storeUrl ?? directory ?? 'memory'
+  }
+  assert.throws(() => place({ memory: true, data: 'x' }), {
+    kind: 'malformed',
+    message: /^Give --memory or --data, not/,
+  })
+  assert.throws(() => place({ data: 'x' }, { MAYFLY_STORE: store }), { message: /not clear where the data is/ })
+  assert.equal(place({ memory: true }, { MAYFLY_STORE: store, MAYFLY_DATA: 'x' }), 'memory')
+  assert.equal(place({ store, data: 'x' }, { MAYFLY_MEMORY: 'on' }), store)
+  // The data is in PostgreSQL, and the certificate is in memory.
+  assert.equal(place({ store, memory: true }), store)
+  assert.equal(place({}, { MAYFLY_MEMORY: 'on', MAYFLY_STORE: store }), store)
+  assert.equal(parseConfig(settings({ store, memory: true }, {})).directory, undefined)
+  assert.equal(place({ data: 'x' }, { MAYFLY_MEMORY: 'on' }), 'x')
+  // The image sets MAYFLY_DATA.
+  assert.equal(place({}, { MAYFLY_MEMORY: 'on', MAYFLY_DATA: '/data' }), 'memory')
+  assert.equal(place({}, { MAYFLY_STORE: store, MAYFLY_DATA: '/data' }), store)
+
+  const cwd = temporaryDirectory()
+  const { code, stderr } = await runCli(['--memory', '--data', 'x'], { cwd })
+  assert.deepEqual([code, readdirSync(cwd)], [1, []])
+  assert.match(stderr, /^mayfly: Give --memory or --data/)
 })
 
 test('Every setting can come from a variable', async () => {

@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { chmodSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { CosmosClient } from '@azure/cosmos'
 import { MongoClient } from 'mongodb'
 import { type Mayfly, type MayflyOptions, mayfly } from '../../src/index.ts'
+import { runCli } from '../support/run-cli.ts'
 import { failureOf } from '../support/service-error.ts'
 import { idsOf, newClient, readFeed, temporaryDirectory, testServer } from '../support/start-server.ts'
 
@@ -122,6 +124,19 @@ test('A purge removes dead items and says how many', async () => {
   assert.ok(removed <= 3)
 })
 
+test('The library explains documents of MongoDB, too', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  const client = await MongoClient.connect(db.mongoUri)
+  const carts = client.db('shop').collection<{ _id: string | number }>('carts')
+  await carts.createIndex({ _ts: 1 }, { expireAfterSeconds: 60 })
+  await carts.insertMany([{ _id: 'one' }, { _id: 2 }])
+  await client.close()
+  const { state, rule, secondsLeft } = await db.ttl.explain('shop', 'carts', { id: 'one' })
+  assert.deepEqual([state, rule, secondsLeft], ['alive', 'inherited', 60])
+  assert.equal((await db.ttl.explain('shop', 'carts', { id: '2' })).state, 'alive')
+  assert.equal((await db.ttl.explain('shop', 'carts', { id: 'two' })).state, 'unknown')
+})
+
 test('The library explains, forecasts and previews', async () => {
   await using db = await mayfly({ clock: 'manual' })
   const carts = await newCarts(db)
@@ -174,6 +189,8 @@ test('A data directory has one user at a time, and the second is told so', async
   const data = temporaryDirectory()
   await using db = await mayfly({ data })
   await assert.rejects(mayfly({ data }), /in use by another Mayfly/)
+  // The attempt has not cost the first one its lock, which other processes see.
+  assert.match((await runCli(['check', '--data', data])).stderr, /in use by another Mayfly/)
   assert.ok(db.clock.now() > 0)
 })
 
@@ -186,7 +203,7 @@ test('The system clock cannot be moved', async () => {
 test('A manual clock refuses invalid moves and never goes back', async () => {
   await using db = await mayfly({ clock: 'manual' })
   const before = db.clock.now()
-  for (const duration of ['', '1', '1w', '-1s', '1.5h', 's']) {
+  for (const duration of ['', '1y', '-1s', '1.5h', 's', -1, 0.5, Number.NaN]) {
     await assert.rejects(db.clock.advance(duration), { kind: 'malformed' })
   }
   for (const second of [before - 1, before + 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
@@ -198,16 +215,88 @@ test('A manual clock refuses invalid moves and never goes back', async () => {
 test('Invalid options are refused with a sentence', async () => {
   await using db = await mayfly()
   const port = Number(new URL(db.endpoint).port)
-  await assert.rejects(mayfly({ port }), /is taken by another program/)
+  await assert.rejects(mayfly({ port }), /is taken by another program\. Choose another with mayfly\(\{ port \}\);/)
   await assert.rejects(mayfly({ partitions: 0 }), /from 1 to 100/)
   await assert.rejects(mayfly({ partitions: 1.5 }), /from 1 to 100/)
   await assert.rejects(mayfly({ port: 70_000 }), /from 0 to 65535/)
   await assert.rejects(mayfly({ key: 'short' }), /at least 16 bytes/)
+  const wrong: Record<string, unknown> = {
+    clock: 'fixed',
+    data: 5,
+    store: 'mysql://localhost',
+    port: '8081',
+    mongoPort: -1,
+    mongoDocumentTtl: 'off',
+    enableTestCommands: 1,
+    key: null,
+    rateLimit: 'on',
+    strict: 'yes',
+    feedDeaths: 'never',
+    partitions: 101,
+  }
+  for (const [name, value] of Object.entries(wrong)) {
+    await assert.rejects(mayfly({ [name]: value }), ({ message }: Error) => {
+      assert.match(message, /^mayfly\(\{ (\w+) \}\) takes /)
+      assert.ok(message.includes(`{ ${name} }`), message)
+      assert.doesNotMatch(message, /--/)
+      return true
+    })
+  }
+})
+
+test('A data directory that cannot be used is refused without naming a flag', async () => {
+  const data = temporaryDirectory()
+  await using _first = await mayfly({ data })
+  const refusal = ({ message }: Error) => !message.includes('--')
+  await assert.rejects(mayfly({ data }), refusal)
+  const open = temporaryDirectory()
+  chmodSync(open, 0o777)
+  await assert.rejects(mayfly({ data: open }), refusal)
 })
 
 test('A server that was closed by hand can be closed again, as a block does', async () => {
   await using db = await mayfly({ clock: 'manual' })
   await db.close()
+})
+
+test('After close every method refuses, and says why', async () => {
+  const db = await mayfly({ clock: 'manual' })
+  await newCarts(db)
+  const kept = await db.snapshot()
+  const closing = db.close()
+  const calls: Record<string, () => unknown> = {
+    getUri: () => db.getUri(),
+    now: () => db.clock.now(),
+    advance: () => db.clock.advance('1s'),
+    set: () => db.clock.set(2 ** 32),
+    purge: () => db.purge(),
+    reset: () => db.reset(),
+    snapshot: () => db.snapshot(),
+    restore: () => db.restore(kept),
+    status: () => db.ttl.status('shop', 'carts'),
+    explain: () => db.ttl.explain('shop', 'carts', { id: 'one', partitionKey: 'a' }),
+    forecast: () => db.ttl.forecast('shop', 'carts'),
+    preview: () => db.ttl.preview('shop', 'carts', 60),
+  }
+  const refuseAll = async () => {
+    for (const [name, made] of Object.entries(calls)) {
+      await assert.rejects(async () => made(), /^RequestError: The server was closed/, name)
+    }
+  }
+  await refuseAll()
+  await closing
+  await refuseAll()
+  const stoppers = ['close', 'stop']
+  const methods = [db, db.clock, db.ttl]
+    .flatMap(each => Object.entries(each))
+    .filter(([, each]) => each instanceof Function)
+  assert.deepEqual(
+    methods
+      .map(([name]) => name)
+      .filter(name => !stoppers.includes(name))
+      .sort(),
+    Object.keys(calls).sort(),
+  )
 })
 
 test('A server closes while clients keep their connections, and answers what is under way', async () => {
@@ -256,7 +345,8 @@ test('The URI names a database on request, and a driver can use it', async () =>
 })
 
 test('`import` and `require` of the package in its own checkout give the library', async () => {
-  const imported = await import('mayfly' as string)
+  // The compiler finds the declarations of the package, or it refuses this line.
+  const imported = await import('mayfly')
   const required = createRequire(import.meta.url)('mayfly')
   assert.equal(imported.mayfly, mayfly)
   assert.equal(required.mayfly, mayfly)
