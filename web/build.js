@@ -1,9 +1,9 @@
 /**
- * Builds the explorer page into dist/explorer: `npm ci`, `npm run build`, and a server that runs from a
+ * Builds the explorer page into dist/page: `npm ci`, `npm run build`, and a server that runs from a
  * checkout whose page is out of date start it.
  *
- * Plain JavaScript, because an installation without development packages runs it as well, with any Node. There
- * it does nothing: vite is missing.
+ * Plain JavaScript, because an installation without development packages runs it as well, with any Node.
+ * There it does nothing: vite is missing.
  */
 
 import { existsSync } from 'node:fs'
@@ -15,7 +15,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const target = join(folder, '..', 'dist', 'explorer')
+/** Not dist/explorer: there the compiler puts the server's side of it. */
+const target = join(folder, '..', 'dist', 'page')
 const entry = join(target, 'index.html')
 /** There while a build is on its way. */
 const lock = `${target}.lock`

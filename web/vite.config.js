@@ -1,4 +1,4 @@
-/** How vite makes dist/explorer from web/: the page that the server serves below /_explorer/. */
+/** How vite makes dist/page from web/: the page that the server serves below /_explorer/. */
 
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
@@ -20,19 +20,37 @@ function adoptStyleSheets() {
   }
 }
 
+/**
+ * uPlot makes a number format for the browser's language as soon as it is loaded. A browser that runs with
+ * LANG=C.UTF-8 names the language `en-US@posix`, which Intl refuses. The page writes all numbers in one way.
+ */
+function nameLocaleOfCharts() {
+  const asked = "domEnv ? nav.language : 'en-US'"
+  return {
+    name: 'name-locale-of-charts',
+    transform(code, id) {
+      if (!/uPlot[^\\/]*\.js$/.test(id)) return
+      if (!code.includes(asked)) throw new Error('uPlot has changed: look at how it chooses a locale')
+      return code.replace(asked, "'en-US'")
+    },
+  }
+}
+
 const config = defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: '/_explorer/',
   logLevel: 'warn',
-  plugins: [adoptStyleSheets()],
+  plugins: [adoptStyleSheets(), nameLocaleOfCharts()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2022',
-    outDir: fileURLToPath(new URL('../dist/explorer', import.meta.url)),
+    outDir: fileURLToPath(new URL('../dist/page', import.meta.url)),
     emptyOutDir: true,
     // Nothing becomes a data: address, which the content security policy forbids.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // Those of the packages that are inside.
+    license: { fileName: 'licenses.txt' },
   },
 })
 

@@ -13,8 +13,10 @@ import './theme/overlays.css'
 import './theme/items.css'
 import './theme/query.css'
 import './theme/responsive.css'
-import { Shell } from './app/shell.tsx'
-import { start } from './live/store.ts'
+import { start } from './live/server-state.ts'
+import { listenForDeaths } from './shell/said-deaths.ts'
+import { Shell } from './shell/shell.tsx'
 
 render(<Shell />, document.getElementById('page')!)
+listenForDeaths()
 void start()

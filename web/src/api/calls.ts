@@ -28,8 +28,9 @@ export const login = (key: string) => call<Session>('POST', 'login', { body: { k
 export const logout = () => call<void>('POST', 'logout')
 
 export const getTree = () => get<Tree>('tree')
-export const getOverview = () => get<Overview>('overview')
-export const getContainer = (name: ContainerName) => get<ContainerDetails>(containerPath(name))
+export const getOverview = (signal: AbortSignal) => get<Overview>('overview', {}, signal)
+export const getContainer = (name: ContainerName, signal: AbortSignal) =>
+  get<ContainerDetails>(containerPath(name), {}, signal)
 export const makeDemo = () => call<ContainerName & { items: number; ttl: number }>('POST', 'demo')
 
 export const createDatabase = (id: string) => call<{ id: string }>('POST', 'databases', { body: { id } })
@@ -41,15 +42,19 @@ export interface NewContainer {
   partitionKey?: string[]
   defaultTtl?: number | null
   throughput?: Throughput
+  /** The paths of each. */
+  uniqueKeys?: string[][]
 }
 export const createContainer = (database: string, body: NewContainer) =>
   call<Container>('POST', `databases/${encodeURIComponent(database)}/containers`, { body })
 export const deleteContainer = (name: ContainerName) => call<void>('DELETE', containerPath(name))
 
+export type ListOrder = 'soonest' | 'latest' | 'natural' | 'newest' | 'oldest'
+
 /** Which items a list shows, and in which order. */
 export interface ListQuery {
   filter?: Filter
-  order?: 'soonest' | 'natural' | 'newest'
+  order?: ListOrder
   query?: string
   from?: number
   to?: number
@@ -91,6 +96,8 @@ export type QueryBody =
   | { id: string; text: string; parameters?: unknown[]; partitionKey?: unknown[]; limit?: number; after?: string }
   | { id: string; filter: string; sort?: string; projection?: string; limit?: number; after?: string }
   | { id: string; pipeline: string; limit?: number; after?: string }
+/** Unique among the running queries of this page. Browsers make UUIDs only where the connection is safe. */
+export const newQueryId = () => `once-${Math.random().toString(36).slice(2)}`
 export const runQuery = (name: ContainerName, body: QueryBody, signal?: AbortSignal) =>
   call<QueryResult>('POST', `${containerPath(name)}/query`, { body, signal })
 export const planQuery = (name: ContainerName, body: QueryBody) =>

@@ -1,7 +1,7 @@
 /** Sends calls to the explorer API, and takes the time and the errors from its answers. */
 
 import { signal } from '@preact/signals'
-import { syncClock } from '../live/clock.ts'
+import { syncClock } from '../time/clock.ts'
 import type { ContainerName, WholeItem } from './shapes.ts'
 
 export const apiBase = '/_explorer/api'

@@ -3,6 +3,7 @@
 import { apiBase, call, containerPath, get } from './client.ts'
 import type {
   Behind,
+  DateIndex,
   FeedPage,
   FeedQuery,
   Impact,
@@ -30,10 +31,20 @@ export const putSettings = (name: ContainerName, body: SettingsChange, ifMatch?:
 export const previewTtl = (name: ContainerName, defaultTtl: number | null, signal?: AbortSignal) =>
   call<Preview>('POST', `${containerPath(name)}/ttl/preview`, { body: { defaultTtl }, ...(signal && { signal }) })
 
+/** How many documents such an index would end at once. */
+export const previewIndex = (name: ContainerName, index: DateIndex, signal?: AbortSignal) =>
+  call<Pick<Preview, 'now'>>('POST', `${containerPath(name)}/ttl/preview`, {
+    body: { index },
+    ...(signal && { signal }),
+  })
+
 export const createIndex = (name: ContainerName, body: NewIndex) =>
   call<Settings>('POST', `${containerPath(name)}/indexes`, { body })
-export const changeIndex = (name: ContainerName, index: string, expireAfterSeconds: number) =>
-  call<Settings>('PUT', `${containerPath(name)}/indexes/${encodeURIComponent(index)}`, { body: { expireAfterSeconds } })
+export const changeIndex = (
+  name: ContainerName,
+  index: string,
+  body: { expireAfterSeconds: number; expectNow: number },
+) => call<Settings>('PUT', `${containerPath(name)}/indexes/${encodeURIComponent(index)}`, { body })
 export const dropIndex = (name: ContainerName, index: string) =>
   call<Settings>('DELETE', `${containerPath(name)}/indexes/${encodeURIComponent(index)}`)
 

@@ -16,8 +16,6 @@ export interface MongoIndex {
   kind: 'modification' | 'date' | 'plain'
   isUnique?: boolean
   state?: string
-  /** How many documents it ends. */
-  ends?: number
 }
 
 /** Living items without a ttl, with -1, and with a number. */
@@ -66,7 +64,11 @@ export interface NewIndex {
   unique?: boolean
   sparse?: boolean
   partialFilterExpression?: unknown
+  expectNow?: number
 }
+
+/** A new index that ends documents at a date, by its key; or another time for a present one, by its name. */
+export type DateIndex = ({ key: Record<string, unknown> } | { name: string }) & { expireAfterSeconds: number }
 
 export interface MongoSwitches {
   documentTtl: boolean
@@ -95,13 +97,14 @@ export interface FeedPage {
   next: string
   isEnd: boolean
   isForgotten: boolean
+  /** There were more from `since` on. */
+  isCut: boolean
 }
 
 export interface FeedQuery {
   mode: 'latest' | 'all'
   since?: number
   limit?: number
-  after?: string
 }
 
 export interface ScriptName {
@@ -136,7 +139,7 @@ export interface ImportOptions {
 export type Settings = NosqlSettings | MongoSettings
 
 export type SettingsChange =
-  | { definition: Record<string, unknown> }
+  | { definition: Record<string, unknown>; expectNow?: number }
   | { defaultTtl: number | null; expectNow?: number }
   | { throughput: Throughput }
 

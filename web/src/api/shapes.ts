@@ -127,12 +127,15 @@ export interface Explanation {
 
 export interface WholeItem extends Item {
   text: string
+  /** False: the item holds what text cannot say, so saving the text would change it. */
+  isExact: boolean
   system: Record<string, unknown>
   explanation: Explanation
 }
 
 export interface Life {
-  ts: number
+  /** null: not known. */
+  ts: number | null
   deadline: number | null
   key: string | null
 }
@@ -143,15 +146,16 @@ export interface QueryResult {
   next?: string
   chargeRu: number
   elapsedMs: number
-  itemsRead: number
-  bytesRead: number
+  /** null: not known, as in Mongo. */
+  itemsRead: number | null
+  bytesRead: number | null
   rowsOut: number
   bytesOut: number
-  indexHit: number
-  usedIndexes: string[]
+  indexHit: number | null
+  /** null: not known, as on later pages in Mongo. */
+  usedIndexes: string[] | null
   wishedIndexes: string[]
   deadSkipped: number
-  runsIn: string
 }
 
 export interface QueryPlan {
@@ -181,21 +185,21 @@ export interface Forecast {
 }
 
 /** One second of work, of the whole server or of one container. */
-export interface Work {
-  withinMinute: number
+export interface ContainerWork {
+  second: number
   dead: number
   requests: number
   requestRu: number
   purgeRu: number
   throttled: number
   removed: number
-  isAbout: boolean
-}
-
-export interface ContainerWork extends Work {
   lagSeconds: number | null
   oldest: number | null
-  second: number
+}
+
+export interface ServerWork extends ContainerWork {
+  withinMinute: number
+  isAbout: boolean
 }
 
 export interface LoadHistory {
@@ -241,6 +245,8 @@ export interface Doubt {
   since: number
   sure: number
   aheadSeconds: number
+  /** The item time at which it ends by itself. Missing: somebody must trust the time. */
+  endsAt?: number
 }
 
 export type JobState = 'running' | 'done' | 'failed' | 'canceled'
@@ -274,7 +280,7 @@ export interface LiveEvents {
     now: number
     containers: (ContainerName & Pick<Container, 'living' | 'dead' | 'next' | 'isAbout'>)[]
   }
-  totals: Work & { now: number }
+  totals: ServerWork & { now: number }
   load: ContainerWork & { now: number }
   deaths: { now: number; count: number; keys: string[]; upTo: number }
   changes: { now: number; changes: Change[]; skipped: number }

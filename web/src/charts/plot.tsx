@@ -1,5 +1,5 @@
 /**
- * A chart: uPlot with the page's axes and colours. The caller draws; uPlot keeps scales, sizes and the cursor.
+ * A chart: uPlot with the page's axes and colours. The caller draws; uPlot keeps scales, sizes and cursor.
  */
 
 import { useSignalEffect } from '@preact/signals'

@@ -15,7 +15,7 @@ const timeSteps = [
   864_000, 2_592_000, 7_776_000, 31_536_000,
 ]
 
-/** Times between `from` and `to`, at most `marksMax`, at equal distances that people can read; `anchor` is one of them. */
+/** Times between `from` and `to`, at most `marksMax`, at round distances; `anchor` is one of them. */
 export function timeMarks(
   from: number,
   to: number,

@@ -2,7 +2,7 @@
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { eachSecond, eachTenth, isTimeKnown } from '../live/clock.ts'
+import { eachSecond, eachTenth, isTimeKnown } from '../time/clock.ts'
 import { type LifeTimes, lifeText, urgencyOf, urgencyTone } from './life.ts'
 
 /** Item time, in the steps that this life needs now: nothing ticks faster than it must. */

@@ -4,7 +4,7 @@
  */
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 interface DialogProps {
@@ -31,7 +31,8 @@ export function Dialog({
 }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Before it is painted: whoever sees it can close it with Escape.
+  useLayoutEffect(() => {
     const dialog = ref.current!
     const opener = document.activeElement
     dialog.showModal()
@@ -54,6 +55,10 @@ export function Dialog({
       onCancel={event => {
         event.preventDefault()
         onClose()
+      }}
+      // The browser closes it without asking when nobody typed or clicked since it asked last.
+      onClose={() => {
+        if (ref.current?.isConnected) onClose()
       }}
       onClick={event => {
         if (event.target === ref.current) onClose()

@@ -9,8 +9,13 @@ export interface CodePart {
 
 export type CodeLanguage = 'json' | 'sql' | 'javascript' | 'csharp' | 'python' | 'java' | 'go'
 
+const sqlWords = [
+  ...['SELECT', 'VALUE', 'FROM', 'WHERE', 'ORDER', 'GROUP', 'BY', 'ASC', 'DESC', 'TOP', 'DISTINCT', 'JOIN'],
+  ...['AND', 'OR', 'NOT', 'IN', 'AS', 'BETWEEN', 'LIKE', 'EXISTS', 'OFFSET', 'LIMIT', 'IS'],
+  ...['NULL', 'TRUE', 'FALSE', 'UNDEFINED'],
+]
 const keywords: Readonly<Record<Exclude<CodeLanguage, 'json'>, RegExp>> = {
-  sql: /^(?:SELECT|VALUE|FROM|WHERE|AND|OR|NOT|IN|AS|ORDER|GROUP|BY|ASC|DESC|TOP|DISTINCT|JOIN|BETWEEN|LIKE|EXISTS|OFFSET|LIMIT|IS|NULL|TRUE|FALSE|UNDEFINED)$/i,
+  sql: new RegExp(`^(?:${sqlWords.join('|')})$`, 'i'),
   javascript:
     /^(?:import|from|const|let|new|await|async|function|return|if|else|for|of|true|false|null|undefined|use|db)$/,
   csharp: /^(?:using|var|new|await|true|false|null|class|public|string|int)$/,

@@ -1,10 +1,10 @@
-/** What is left of an item's life, as the page shows it: a text, how urgent it is, and the share of its lifespan. */
+/** What is left of an item's life, as the page shows it: a text, its urgency, the share of its lifespan. */
 
-import { agoText, leftText } from '../live/time-text.ts'
+import { agoText, leftText } from '../time/time-text.ts'
 
-/** When an item was written, and when it dies; null: never. */
+/** When an item was written, null: not known; and when it dies, null: never. */
 export interface LifeTimes {
-  ts: number
+  ts: number | null
   deadline: number | null
 }
 
@@ -27,7 +27,7 @@ export function lifeText({ deadline }: LifeTimes, nowMs: number): string {
 }
 
 /** The part of the lifespan that is left, 0 to 100. */
-export function shareLeft({ ts, deadline }: LifeTimes, nowMs: number): number {
+export function shareLeft({ ts, deadline }: LifeTimes & { ts: number }, nowMs: number): number {
   if (deadline === null) return 100
   const span = deadline - ts
   if (span <= 0) return 0

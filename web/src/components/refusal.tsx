@@ -4,6 +4,12 @@ import { ApiError, messageOf } from '../api/client.ts'
 import { copyText } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
+/** What stands below a field of one line: `… (column 7)`. */
+export function fieldText(error: unknown): string {
+  const column = error instanceof ApiError ? error.column : undefined
+  return column === undefined ? messageOf(error) : `${messageOf(error)} (column ${column})`
+}
+
 export function Refusal({ error, message = messageOf(error) }: { error: unknown; message?: string }) {
   const refused = error instanceof ApiError ? error : undefined
   return (

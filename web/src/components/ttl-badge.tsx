@@ -1,7 +1,7 @@
 /** The time to live of a container in one short word: `1 h`, `no default`, `off`, `date`. */
 
 import type { Ttl } from '../api/shapes.ts'
-import { spanText } from '../live/time-text.ts'
+import { spanText } from '../time/time-text.ts'
 
 export function ttlWord(ttl: Ttl): string {
   return ttl.kind === 'on' ? spanText(ttl.seconds) : ttl.kind

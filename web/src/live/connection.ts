@@ -9,7 +9,7 @@ import { effect, signal } from '@preact/signals'
 import { getSession } from '../api/calls.ts'
 import { ApiError, apiBase, isSessionOver } from '../api/client.ts'
 import type { ContainerName, LiveEvents } from '../api/shapes.ts'
-import { setClockMode, stopClock, syncClock } from './clock.ts'
+import { setClockMode, stopClock, syncClock } from '../time/clock.ts'
 
 /** `waiting`: lost, the next try comes in `retryInS` seconds. */
 export type ConnectionState = 'connecting' | 'live' | 'lost'
@@ -98,7 +98,7 @@ function open(): void {
   clearInterval(retryTimer)
   source?.close()
   const params = new URLSearchParams(
-    Object.entries(watched ?? {}).filter((entry): entry is [string, string] => Boolean(entry[1])),
+    Object.entries(watched ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
   const query = params.toString()
   const opened = new EventSource(`${apiBase}/live${query && `?${query}`}`)

@@ -6,7 +6,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { isAborted } from '../api/client.ts'
 import type { LiveEvents } from '../api/shapes.ts'
-import { jumps } from './clock.ts'
+import { jumps } from '../time/clock.ts'
 import { onLive, reconnections } from './connection.ts'
 
 const restShare = 10

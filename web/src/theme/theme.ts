@@ -1,7 +1,7 @@
 /** Dark, light, or what the system says: kept in the browser, shown before anything is painted. */
 
 import { effect, signal } from '@preact/signals'
-import { remember, remembered } from '../live/memory.ts'
+import { remember, remembered } from '../browser/memory.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
 

@@ -9,7 +9,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
 import { lintKeymap } from '@codemirror/lint'
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
-import { Compartment, EditorState, type Extension } from '@codemirror/state'
+import { Annotation, Compartment, EditorState, type Extension } from '@codemirror/state'
 import {
   drawSelection,
   EditorView,
@@ -127,6 +127,7 @@ export interface EditorOptions {
   label: string
   extensions?: readonly Extension[]
   isReadOnly?: boolean
+  /** What a person changed. */
   onChange?: (text: string) => void
 }
 
@@ -150,6 +151,9 @@ function typeOver(event: InputEvent, view: EditorView): boolean {
 function readOnly(isReadOnly: boolean): Extension {
   return [EditorState.readOnly.of(isReadOnly), EditorView.editable.of(true)]
 }
+
+/** A text that the page gave. Whoever gave it is not told of it: by then there may be a newer one. */
+const isGiven = Annotation.define<boolean>()
 
 export function createEditor({
   parent,
@@ -194,7 +198,8 @@ export function createEditor({
         ]),
         writing.of(readOnly(isReadOnly)),
         EditorView.updateListener.of(update => {
-          if (update.docChanged) onChange?.(update.state.doc.toString())
+          const isTyped = update.transactions.every(transaction => transaction.annotation(isGiven) !== true)
+          if (update.docChanged && isTyped) onChange?.(update.state.doc.toString())
         }),
       ],
     }),
@@ -203,7 +208,7 @@ export function createEditor({
     view,
     setText: next => {
       if (next === view.state.doc.toString()) return
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } })
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next }, annotations: isGiven.of(true) })
     },
     setReadOnly: isOn => view.dispatch({ effects: writing.reconfigure(readOnly(isOn)) }),
     destroy: () => view.destroy(),

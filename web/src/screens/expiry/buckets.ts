@@ -4,13 +4,6 @@ import type { Forecast } from '../../api/shapes.ts'
 
 export type Bucket = Forecast['buckets'][number]
 
-export interface Behind {
-  buckets: { start: number; end: number; removed: number; waiting: number }[]
-  waitingLonger: number
-  oldest: number | null
-  isAbout: boolean
-}
-
 /** A part of the time ahead: deaths after `from`, up to and including `to`. */
 export interface Span {
   from: number

@@ -4,7 +4,7 @@ import type { Behind } from '../../api/container-shapes.ts'
 import { hatch } from '../../charts/palette.ts'
 import { type Pen, Plot } from '../../charts/plot.tsx'
 import { marksUpTo, timeMarks } from '../../charts/scale.ts'
-import { shortCount } from '../../live/time-text.ts'
+import { shortCount } from '../../text/number-text.ts'
 import { Brush } from './brush.tsx'
 import type { Bucket, Span } from './buckets.ts'
 

@@ -5,20 +5,22 @@ import { getForecast } from '../../api/calls.ts'
 import { getBehind } from '../../api/container-calls.ts'
 import type { Behind } from '../../api/container-shapes.ts'
 import type { Container, Forecast } from '../../api/shapes.ts'
-import { setParams } from '../../app/router.ts'
-import { addressOf, type ContainerRoute } from '../../app/routes.ts'
-import type { ScreenProps } from '../../app/screens.ts'
-import { countedItems } from '../../app/words.ts'
-import { zone } from '../../app/zone.ts'
 import { ChartTable } from '../../charts/chart-table.tsx'
 import { Legend, type LegendEntry } from '../../charts/legend.tsx'
 import { Stat, Stats } from '../../charts/stats.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
-import { eachSecond, itemNowMs } from '../../live/clock.ts'
+import { countedItems } from '../../containers/words.ts'
 import { useRefresh } from '../../live/refresh.ts'
-import { count, dayText, durationText, fullTime, spanText, timeOfDay } from '../../live/time-text.ts'
 import { useWatch } from '../../live/use-watch.ts'
+import { setParams } from '../../navigation/router.ts'
+import { addressOf, type ContainerRoute } from '../../navigation/routes.ts'
+import { count } from '../../text/number-text.ts'
+import { eachSecond, itemNowMs } from '../../time/clock.ts'
+import { dayText, durationText, fullTime, spanText, timeOfDay } from '../../time/time-text.ts'
+import { zone } from '../../time/zone.ts'
+import type { ScreenProps } from '../screen-props.ts'
+import { BrushedItems } from './brushed-items.tsx'
 import { type Bucket, deathsIn, deathsWithin, nearest, type Span, type Zoom, zooms } from './buckets.ts'
 import { ExpiryChart, type SeriesName } from './expiry-chart.tsx'
 import './expiry.css'
@@ -59,6 +61,7 @@ export function ExpiryScreen({ route, container }: ScreenProps) {
   const buckets = shown?.forecast.buckets ?? []
   const asked = spanOf(route.params)
   const span = asked && nearest(buckets, asked)
+  const covered = span && deathsIn(buckets, span)
   return (
     <div class={span ? 'expiry has-brush' : 'expiry'}>
       <Numbers shown={shown} container={container} />
@@ -80,6 +83,14 @@ export function ExpiryScreen({ route, container }: ScreenProps) {
         {shown && <Numbered shown={shown} />}
       </section>
       {shown && <Sentence route={route} shown={shown} span={span} api={container.api} />}
+      {span && covered && (
+        <BrushedItems
+          name={{ database, container: route.container }}
+          container={container}
+          span={span}
+          total={covered.inherited + covered.own}
+        />
+      )}
     </div>
   )
 }
@@ -233,8 +244,8 @@ function Sentence({ route, shown: { forecast }, span, api }: SentenceProps) {
       <p>
         <b class="b t1">
           {forecast.isAbout && 'About '}
-          {countedItems(inherited + own, api)} {inherited + own === 1 ? 'dies' : 'die'} between {time(span.from)} and{' '}
-          {time(span.to)}.
+          {countedItems(inherited + own, api)} {inherited + own === 1 ? 'dies' : 'die'}{' '}
+          {`between ${time(span.from)} and ${time(span.to)}.`}
         </b>{' '}
         {count(inherited)} inherit, {count(own)} have their own ttl.
       </p>

@@ -3,12 +3,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { explainItem } from '../../api/calls.ts'
 import type { Api, Change, ContainerName } from '../../api/shapes.ts'
-import { addressOf } from '../../app/routes.ts'
-import { zone } from '../../app/zone.ts'
 import { CodeView } from '../../components/code-view.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { itemNowMs } from '../../live/clock.ts'
-import { fullTime } from '../../live/time-text.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import { itemNowMs } from '../../time/clock.ts'
+import { fullTime } from '../../time/time-text.ts'
+import { zone } from '../../time/zone.ts'
 import { kindLook, whatHappened } from './change-words.ts'
 
 interface ChangePaneProps {
@@ -91,7 +91,7 @@ function headline({ kind, ts, deadline }: Change, time: (seconds: number) => str
   return `${words[kind]} at ${time(ts)}:`
 }
 
-/** The text as it is stored, indented. Digits stay as they are: nothing is parsed that does not survive it. */
+/** The text as it is stored, indented. Digits stay as they are: nothing is parsed that would change. */
 function pretty(text: string): string {
   if (text.includes('\n')) return text
   try {

@@ -1,7 +1,8 @@
 /** What happened to an item, in a few words: `cart.0.qty 1 → 2`, `own ttl of 60 s, written 13:50:20`. */
 
 import type { Change } from '../../api/shapes.ts'
-import { bytesText, spanText } from '../../live/time-text.ts'
+import { bytesText } from '../../text/number-text.ts'
+import { spanText } from '../../time/time-text.ts'
 
 /** A difference between two texts of an item. */
 export interface Difference {

@@ -2,27 +2,29 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Change } from '../../api/shapes.ts'
-import { useKeys } from '../../app/keyboard.ts'
-import { setParams } from '../../app/router.ts'
-import { addressOf } from '../../app/routes.ts'
-import type { ScreenProps } from '../../app/screens.ts'
-import { keyText } from '../../app/words.ts'
-import { zone } from '../../app/zone.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
-import { clockMode, eachSecond, itemNowMs } from '../../live/clock.ts'
+import { partitionKeyText } from '../../containers/words.ts'
+import { onLive } from '../../live/connection.ts'
 import { useRefresh } from '../../live/refresh.ts'
-import { fullTime, spanText, timeOfDay } from '../../live/time-text.ts'
 import { useWatch } from '../../live/use-watch.ts'
+import { useKeys } from '../../navigation/keyboard.ts'
+import { setParams } from '../../navigation/router.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import { count } from '../../text/number-text.ts'
+import { clockMode, eachSecond, itemNowMs } from '../../time/clock.ts'
+import { fullTime, spanText, timeOfDay } from '../../time/time-text.ts'
+import { zone } from '../../time/zone.ts'
+import type { ScreenProps } from '../screen-props.ts'
 import { ChangePane } from './change-pane.tsx'
 import { kindLook, whatHappened } from './change-words.ts'
 import './feed.css'
-import { type FeedMode, FeedTail, keptMax } from './tail.ts'
+import { changeName, type FeedMode, FeedTail, keptMax } from './tail.ts'
 
 type Only = 'all' | 'deaths' | 'writes'
 
-/** A tail that jumps more often than this cannot be read. */
+/** The newest are asked for again at most this often. */
 const gapMs = 500
 /** Rows in the document; more are shown on demand. */
 const rowsStep = 200
@@ -37,10 +39,15 @@ export function FeedScreen({ route, container }: ScreenProps) {
     () => new FeedTail(name, mode, Math.floor(itemNowMs() / 1000)),
     [database, route.container, mode],
   )
-  const [openLsn, setOpen] = useState<number | undefined>()
+  const [openName, setOpen] = useState<string | undefined>()
   const [rowsMax, setRowsMax] = useState(rowsStep)
   useWatch(route, mode)
-  useRefresh(signal => tail.read(signal), { gapMs, events: ['changes', 'deaths', 'counts'] }, [tail])
+  // Between the first answer and the beginning of the live connection something may have happened.
+  useRefresh(signal => tail.read(signal), { gapMs, events: ['hello'] }, [tail])
+  useEffect(
+    () => onLive('changes', ({ changes, skipped, now }) => tail.add(changes, skipped, Math.floor(now / 1000))),
+    [tail],
+  )
   useEffect(() => {
     setOpen(undefined)
     setRowsMax(rowsStep)
@@ -60,7 +67,7 @@ export function FeedScreen({ route, container }: ScreenProps) {
   const show = (next: Only) => setParams({ only: next === 'all' ? undefined : next })
   const matching = tail.changes.value.filter(change => isShown(change, only))
   const rows = matching.slice(0, rowsMax)
-  const open = openLsn === undefined ? undefined : matching.find(({ lsn }) => lsn === openLsn)
+  const open = openName === undefined ? undefined : matching.find(change => changeName(change) === openName)
   return (
     <div class={open ? 'split show-pane' : 'split no-pane'}>
       <div class="left">
@@ -116,14 +123,13 @@ export function FeedScreen({ route, container }: ScreenProps) {
         )}
         <Rows
           rows={rows}
-          openLsn={openLsn}
-          onOpen={lsn => setOpen(lsn === openLsn ? undefined : lsn)}
-          keyName={keyText(container)}
+          openName={openName}
+          onOpen={each => setOpen(each === openName ? undefined : each)}
+          keyName={partitionKeyText(container)}
         />
         {rows.length === 0 && tail.isLoaded.value && (
           <p class="feed-empty">
-            {only === 'all' ? 'No change' : only === 'deaths' ? 'No death' : 'No write'} since{' '}
-            {fullTime((tail.beganAt - 3600) * 1000, itemNowMs(), zone())}.
+            {only === 'all' ? 'No change' : only === 'deaths' ? 'No death' : 'No write'} in the last hour.
           </p>
         )}
         {matching.length > rows.length && (
@@ -151,12 +157,12 @@ function isShown({ kind }: Change, only: Only): boolean {
 
 interface RowsProps {
   rows: readonly Change[]
-  openLsn: number | undefined
-  onOpen: (lsn: number) => void
+  openName: string | undefined
+  onOpen: (name: string) => void
   keyName: string
 }
 
-function Rows({ rows, openLsn, onOpen, keyName }: RowsProps) {
+function Rows({ rows, openName, onOpen, keyName }: RowsProps) {
   const root = useRef<HTMLDivElement>(null)
   const newest = useRef<number | undefined>(undefined)
   const before = newest.current
@@ -189,16 +195,16 @@ function Rows({ rows, openLsn, onOpen, keyName }: RowsProps) {
       </div>
       {rows.map((change, index) => (
         <div
-          key={change.lsn}
+          key={changeName(change)}
           role="row"
-          class={`feed-row ${change.kind === 'died' ? 'is-death' : ''} ${before !== undefined && change.lsn > before ? 'is-new' : ''}`}
-          aria-selected={change.lsn === openLsn}
-          tabIndex={change.lsn === openLsn || (openLsn === undefined && index === 0) ? 0 : -1}
-          onClick={() => onOpen(change.lsn)}
+          class={rowClass(change, before)}
+          aria-selected={changeName(change) === openName}
+          tabIndex={changeName(change) === openName || (openName === undefined && index === 0) ? 0 : -1}
+          onClick={() => onOpen(changeName(change))}
           onKeyDown={event => {
             if (event.key !== 'Enter' && event.key !== ' ') return
             event.preventDefault()
-            onOpen(change.lsn)
+            onOpen(changeName(change))
           }}
         >
           <span role="gridcell" class="time t2">
@@ -228,6 +234,7 @@ function Rows({ rows, openLsn, onOpen, keyName }: RowsProps) {
 function Foot({ tail, isPaused, isFull }: { tail: FeedTail; isPaused: boolean; isFull: boolean }) {
   const { changes, deaths } = tail.rate(Math.floor(eachSecond.value / 1000))
   const waiting = tail.waiting.value.length
+  const skipped = tail.skipped.value
   const perSecond = (n: number) => (n < 10 ? n.toFixed(1) : Math.round(n).toString())
   return (
     <div class="gfoot">
@@ -242,9 +249,19 @@ function Foot({ tail, isPaused, isFull }: { tail: FeedTail; isPaused: boolean; i
       <span class="grow" />
       <span class="t3">
         {changes > 0 && `${perSecond(changes)} changes/s, ${perSecond(deaths)} of them deaths. `}
-        {isFull ? `The newest ${keptMax} are kept here.` : `From ${spanText(3600)} ago on.`}
+        {skipped > 0 && `${count(skipped)} came too fast to be shown. `}
+        {isFull
+          ? `The newest ${keptMax} are kept here.`
+          : tail.isCut.value
+            ? 'There were too many before these to show them.'
+            : `From ${spanText(3600)} ago on.`}
         {tail.isForgotten.value && ' Older ones are gone.'}
       </span>
     </div>
   )
+}
+
+function rowClass({ kind, lsn }: Change, before: number | undefined): string {
+  const isNew = before !== undefined && lsn > before
+  return `feed-row ${kind === 'died' ? 'is-death' : ''} ${isNew ? 'is-new' : ''}`
 }

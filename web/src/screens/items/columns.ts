@@ -83,7 +83,7 @@ export function columnsOf(container: Pick<Container, 'api' | 'partitionKey'>, pa
   ]
 }
 
-/** The tracks of the grid for wide, medium and narrow lists; columns leave in this order: written, size, key, ttl. */
+/** The tracks of wide, medium and narrow lists; columns leave in this order: written, size, key, ttl. */
 export function trackSizes(columns: readonly Column[]): { wide: string; medium: string; narrow: string } {
   const has = (kind: Column['kind']) => columns.some(column => column.kind === kind)
   const many = columns.filter(({ kind }) => kind === 'key' || kind === 'value').length
@@ -117,17 +117,4 @@ export function trackSizes(columns: readonly Column[]): { wide: string; medium: 
     }),
     narrow: '38px minmax(84px,1fr) minmax(128px,1.4fr)',
   }
-}
-
-/** A value in a cell: short, on one line; undefined where the item has none. */
-export function cellText(value: unknown): string | undefined {
-  if (value === undefined) return undefined
-  if (typeof value === 'string') return value
-  if (typeof value === 'object' && value !== null) {
-    if ('$cut' in value) return `${value.$cut}…`
-    const [name, only] = Object.entries(value)[0] ?? []
-    // Types of BSON: the type is in the editor, the value is enough here.
-    if (name?.startsWith('$') && Object.keys(value).length === 1 && typeof only !== 'object') return String(only)
-  }
-  return JSON.stringify(value)
 }

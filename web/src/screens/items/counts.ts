@@ -44,7 +44,10 @@ export class ListCounts {
   }
 }
 
-/** Without a query the tree's live numbers are newer than those that were asked. */
+/**
+ * Without a query the tree's live numbers are newer than those that were asked, which may count some who are
+ * dead by now.
+ */
 export function withLiveCounts(
   counts: Counts | undefined,
   container: Container,
@@ -52,11 +55,12 @@ export function withLiveCounts(
   withinMinute: number | undefined,
 ): Counts | undefined {
   if (query !== '') return counts
+  const { living, dead } = container
   return {
-    all: container.living,
-    dead: container.dead,
-    minute: withinMinute ?? counts?.minute ?? 0,
-    never: counts?.never ?? 0,
+    all: living,
+    dead,
+    minute: Math.min(living, withinMinute ?? counts?.minute ?? 0),
+    never: Math.min(living, counts?.never ?? 0),
     isAbout: container.isAbout || (counts?.isAbout ?? false),
   }
 }

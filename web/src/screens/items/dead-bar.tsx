@@ -4,12 +4,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { purgeNow } from '../../api/calls.ts'
 import { messageOf } from '../../api/client.ts'
 import type { Container, ContainerName, ContainerWork } from '../../api/shapes.ts'
-import { countedItems } from '../../app/words.ts'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { countedItems } from '../../containers/words.ts'
 import { onLive } from '../../live/connection.ts'
-import { isPurgePaused, mayWrite } from '../../live/store.ts'
-import { aboutText } from '../../live/time-text.ts'
+import { isPurgePaused, mayWrite } from '../../live/server-state.ts'
+import { aboutText } from '../../time/time-text.ts'
 
 /** When the purge will be done, by what it removed in the last second. */
 function endText(dead: number, work: ContainerWork | undefined, isPaused: boolean): string {

@@ -3,12 +3,12 @@
 import { deleteItems, getJob } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
 import type { Api, ContainerName, Filter, Job } from '../../api/shapes.ts'
-import { showDialog } from '../../app/dialogs.ts'
-import { countedItems, itemsWord } from '../../app/words.ts'
-import { ConfirmDelete } from '../../components/confirm-delete.tsx'
+import { Confirm } from '../../components/confirm.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { countedItems, itemsWord } from '../../containers/words.ts'
 import { onLive } from '../../live/connection.ts'
-import { count } from '../../live/time-text.ts'
+import { showDialog } from '../../navigation/dialogs.ts'
+import { count } from '../../text/number-text.ts'
 import type { Selection } from './selection.ts'
 
 interface DeleteItems {
@@ -54,7 +54,7 @@ export function openDeleteItems({ name, api, selection, query, filter, total, on
   const what = countedItems(n, api)
   const { state } = selection
   showDialog(close => (
-    <ConfirmDelete
+    <Confirm
       title={`Delete ${what}?`}
       keepLabel={n === 1 ? 'Keep it' : 'Keep them'}
       label={`Delete ${what}`}
@@ -86,6 +86,6 @@ export function openDeleteItems({ name, api, selection, query, filter, total, on
         from {name.database} / {name.container} at once. It cannot be undone.
       </p>
       {state.kind === 'all' && query !== '' && <p class="mono fs12 t2">{query}</p>}
-    </ConfirmDelete>
+    </Confirm>
   ))
 }

@@ -5,10 +5,11 @@ import { useEffect } from 'preact/hooks'
 import { getForecast, getLoad } from '../../api/calls.ts'
 import { isAborted } from '../../api/client.ts'
 import type { ContainerName, Forecast } from '../../api/shapes.ts'
-import { zone } from '../../app/zone.ts'
-import { itemNowMs, jumps } from '../../live/clock.ts'
 import { onLive } from '../../live/connection.ts'
-import { count, ruText, timeOfDay } from '../../live/time-text.ts'
+import { count, ruText } from '../../text/number-text.ts'
+import { itemNowMs, jumps } from '../../time/clock.ts'
+import { timeOfDay } from '../../time/time-text.ts'
+import { zone } from '../../time/zone.ts'
 
 const minutes = 60
 const historySeconds = 120

@@ -1,10 +1,10 @@
 /** What is shown where no row is: an empty container, or a filter that nothing matches. */
 
 import type { Container, ContainerName, Filter } from '../../api/shapes.ts'
-import { goToScreen } from '../../app/router.ts'
-import { itemsWord, itemWord, placeWord } from '../../app/words.ts'
-import { mayWrite } from '../../live/store.ts'
-import { spanText } from '../../live/time-text.ts'
+import { itemsWord, itemWord, placeWord } from '../../containers/words.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { goToScreen } from '../../navigation/router.ts'
+import { spanText } from '../../time/time-text.ts'
 
 interface EmptyListProps {
   name: ContainerName

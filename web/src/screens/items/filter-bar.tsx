@@ -1,12 +1,12 @@
 /** Above the grid: the query that filters it, the four groups with their counts, and the columns. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from '../../api/client.ts'
 import type { Api, Container, Counts, Filter } from '../../api/shapes.ts'
-import { useKeys } from '../../app/keyboard.ts'
 import { Icon } from '../../components/icon.tsx'
+import { fieldText } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
-import { count, shortCount } from '../../live/time-text.ts'
+import { useKeys } from '../../navigation/keyboard.ts'
+import { count, shortCount } from '../../text/number-text.ts'
 
 const filterLabels: readonly { filter: Filter; label: string }[] = [
   { filter: 'all', label: 'All' },
@@ -19,13 +19,7 @@ const filterLabels: readonly { filter: Filter; label: string }[] = [
 export function placeholderOf(container: Pick<Container, 'partitionKey'>, api: Api): string {
   if (api === 'mongo') return '{ "status": "open" }'
   const path = container.partitionKey[0] ?? '/id'
-  return `WHERE c${path.replaceAll('/', '.')} = "u100"`
-}
-
-/** Where in a one-line query an error of the server lies. */
-function problemText(error: unknown): string {
-  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
-  return error.column === undefined ? error.message : `${error.message} (column ${error.column})`
+  return `c${path.replaceAll('/', '.')} = "u100"`
 }
 
 interface FilterBarProps {
@@ -121,7 +115,7 @@ export function FilterBar(props: FilterBarProps) {
       </div>
       {hasProblem && (
         <p class="field-problem danger" id="filter-problem" role="alert">
-          {problemText(error)}
+          {fieldText(error)}
         </p>
       )}
     </>

@@ -1,7 +1,7 @@
 /** The keys inside the grid: one stop for Tab, arrows and J K move, Enter opens, X selects, W explains. */
 
 import type { ListedItem } from '../../api/shapes.ts'
-import { hasSingleLetters } from '../../app/keyboard.ts'
+import { hasSingleLetters } from '../../navigation/keyboard.ts'
 
 export interface GridMoves {
   rows: readonly ListedItem[]

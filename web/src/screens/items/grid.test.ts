@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellText, columnsOf, columnsParameter, firstPaths, pathName, pathOf, trackSizes } from './columns.ts'
+import { cellText } from '../../text/cell-text.ts'
+import { columnsOf, columnsParameter, firstPaths, pathName, pathOf, trackSizes } from './columns.ts'
 import { moveTo, revealRow, rowOffset, rowsInView, scrollHeight } from './scroll-window.ts'
 import { Selection } from './selection.ts'
-import { deadlineAt } from './time-map.ts'
+import { placeAt } from './time-map.ts'
 
 const extent = { total: 1_000_000, rowHeight: 30, viewHeight: 600 }
 const top = { scrollTop: 0, listTop: 0 }
@@ -50,10 +51,17 @@ test('the place of a list says the deadline to ask for', () => {
     { start: 200, end: 300, inherited: 0, own: 0 },
     { start: 300, end: 400, inherited: 10, own: 0 },
   ]
+  const places = [0, 5, 10, 15, 20, 99].map(index => placeAt({ buckets }, index))
   assert.deepEqual(
-    [0, 5, 10, 15, 99].map(index => deadlineAt({ buckets }, index)),
-    [99, 149, 299, 349, 400],
+    places.map(({ from }) => from),
+    [99, 149, 299, 349, 400, 400],
   )
+  // What never dies follows the last bucket, wherever somebody scrolled to.
+  assert.deepEqual(
+    places.map(({ startIndex }) => startIndex),
+    [0, 5, 10, 15, 20, 20],
+  )
+  assert.deepEqual(placeAt({ buckets: [] }, 4_000), { startIndex: 0, from: 0 })
 })
 
 test('columns: the key first, then paths; nothing twice', () => {

@@ -2,9 +2,10 @@
 
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { ListOrder } from '../../api/calls.ts'
 import type { Container, ListedItem } from '../../api/shapes.ts'
-import { useKeys } from '../../app/keyboard.ts'
-import { clockMode, eachSecond, jumps } from '../../live/clock.ts'
+import { useKeys } from '../../navigation/keyboard.ts'
+import { clockMode, eachSecond, jumps } from '../../time/clock.ts'
 import type { Column } from './columns.ts'
 import { trackSizes } from './columns.ts'
 import { moveInGrid } from './grid-keys.ts'
@@ -20,11 +21,16 @@ const foldsMax = 20
 /** Rows still to come when the next page is asked for: two pages ahead. */
 const aheadRows = 200
 
+const sortMarks: Readonly<Partial<Record<ListOrder, { name: 'ascending' | 'descending'; mark: string }>>> = {
+  soonest: { name: 'ascending', mark: '▲' },
+  latest: { name: 'descending', mark: '▼' },
+}
+
 interface ItemGridProps {
   list: ItemList
   container: Container
   columns: readonly Column[]
-  /** How many rows the whole list has; the scroll bar is sized by it. */
+  /** How many rows the whole list has, as far as scrolling reaches; the scroll bar is sized by it. */
   total: number
   openKey: string | undefined
   pendingKey: string | undefined
@@ -39,7 +45,8 @@ interface ItemGridProps {
   onDeaths: (count: number) => void
   /** The list has no row for this index: somebody scrolled far. */
   onFar: (index: number) => void
-  onTop: (index: number) => void
+  /** The first row in view, and the one after the last. */
+  onView: (view: { top: number; bottom: number }) => void
 }
 
 /** 52 px for the two lines of narrow windows, 44 for fingers, 30 otherwise: as the style sheets say. */
@@ -62,6 +69,7 @@ const isMotionReduced = () => matchMedia('(prefers-reduced-motion: reduce)').mat
 export function ItemGrid(props: ItemGridProps) {
   const { list, container, columns, openKey, pendingKey, selection, isDeadList } = props
   const scroller = useRef<HTMLDivElement>(null)
+  const head = useRef<HTMLDivElement>(null)
   const rowHeight = useRowHeight()
   const [viewHeight, setViewHeight] = useState(600)
   const [place, setPlace] = useState<ScrollPlace>({ scrollTop: 0, listTop: 0 })
@@ -74,32 +82,33 @@ export function ItemGrid(props: ItemGridProps) {
   const rows = list.rows.value
   const startIndex = list.startIndex.value
   const loadedEnd = startIndex + rows.length
-  const total = list.isAtEnd.value ? loadedEnd : Math.max(props.total, loadedEnd + 1)
+  const isOver = list.isAtEnd.value || list.isPaused.value || list.isFull.value
+  const total = isOver ? loadedEnd : Math.max(props.total, loadedEnd + 1)
   const extent = { total, rowHeight, viewHeight }
   const shown = rowsInView(extent, place)
 
   useLayoutEffect(() => {
     const element = scroller.current!
-    const observer = new ResizeObserver(() => setViewHeight(element.clientHeight))
+    // The head stands over the rows; narrow windows have none.
+    const observer = new ResizeObserver(() => setViewHeight(element.clientHeight - head.current!.offsetHeight))
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
 
-  useEffect(() => props.onTop(shown.top), [shown.top])
+  useEffect(() => props.onView({ top: shown.top, bottom: shown.bottom }), [shown.top, shown.bottom])
 
   // Pages follow the view; far jumps are the screen's to answer.
   useEffect(() => {
-    if (list.isFirst.value || list.isLoading.value) return
+    if (list.isFirst.value || list.isLoading.value || list.error.value !== undefined) return
     if (shown.top < startIndex || shown.top > loadedEnd + aheadRows) props.onFar(shown.top)
     else if (shown.bottom + aheadRows > loadedEnd) void list.loadMore()
   }, [shown.top, shown.bottom, loadedEnd, list.isLoading.value, list.isFirst.value])
 
-  // A new list begins at its top.
-  useEffect(() => {
-    if (!list.isFirst.value) return
+  // Before its first page is there: otherwise the place of the list before would be asked for.
+  useLayoutEffect(() => {
     scroller.current!.scrollTop = 0
     setPlace({ scrollTop: 0, listTop: 0 })
-  }, [list.isFirst.value])
+  }, [list, list.generation.value])
 
   const letGo = () => {
     if (struck.peek().size === 0) return
@@ -176,6 +185,7 @@ export function ItemGrid(props: ItemGridProps) {
     })
   }
 
+  const sorted = sortMarks[list.state.order]
   const tracks = trackSizes(columns)
   const inDocument = rows.slice(Math.max(0, shown.first - startIndex), Math.max(0, shown.end - startIndex))
   const firstIndex = Math.max(startIndex, shown.first)
@@ -192,6 +202,8 @@ export function ItemGrid(props: ItemGridProps) {
       role="grid"
       aria-label={props.label}
       aria-rowcount={total + 1}
+      // Before its rows have come it can be scrolled, too.
+      tabIndex={focusable === undefined ? 0 : undefined}
       ref={scroller}
       style={{ '--cols': tracks.wide, '--cols-m': tracks.medium, '--cols-s': tracks.narrow }}
       onScroll={event => {
@@ -214,6 +226,7 @@ export function ItemGrid(props: ItemGridProps) {
       onFocusCapture={event => {
         const key = (event.target as HTMLElement).closest<HTMLElement>('.gr[data-key]')?.dataset.key
         held.current.focus = key ?? ''
+        if (key !== undefined) setFocusKey(key)
         letGo()
       }}
       onBlurCapture={() => {
@@ -221,7 +234,7 @@ export function ItemGrid(props: ItemGridProps) {
         letGo()
       }}
     >
-      <div class="gr hd" role="row" aria-rowindex={1}>
+      <div class="gr hd" role="row" aria-rowindex={1} ref={head}>
         <span class="c-sel" role="columnheader">
           <input
             type="checkbox"
@@ -239,20 +252,16 @@ export function ItemGrid(props: ItemGridProps) {
         {columns
           .filter(({ kind }) => kind !== 'written' && kind !== 'size')
           .map(column => (
-            <Head key={column.name} column={column} />
+            <Head key={`${column.kind} ${column.name}`} column={column} />
           ))}
-        <span
-          class={list.state.order === 'soonest' ? 'c-exp sorted' : 'c-exp'}
-          role="columnheader"
-          aria-sort={list.state.order === 'soonest' ? 'ascending' : 'none'}
-        >
+        <span class={sorted ? 'c-exp sorted' : 'c-exp'} role="columnheader" aria-sort={sorted?.name ?? 'none'}>
           <span class="num">{isDeadList ? 'died' : 'expires in'}</span>
-          {list.state.order === 'soonest' && <span class="sort-mark">▲</span>}
+          {sorted && <span class="sort-mark">{sorted.mark}</span>}
         </span>
         {columns
           .filter(({ kind }) => kind === 'written' || kind === 'size')
           .map(column => (
-            <Head key={column.name} column={column} />
+            <Head key={`${column.kind} ${column.name}`} column={column} />
           ))}
       </div>
       <div class="grid-rows" role="rowgroup" style={{ height: `${scrollHeight(extent)}px` }}>

@@ -2,22 +2,29 @@
  * The rows of the grid: pages by continuation, and what happens to them while somebody looks.
  *
  * A list begins at an index of the whole: at 0, or after a jump at the place that was asked for. It grows at
- * its end only. A jump far away asks for what dies after a time, not for an offset: the server reads that from
- * its index, however many items come before.
+ * its end only, and keeps `rowsMax` rows. A jump far away asks for what dies after a time, not for an
+ * offset: the server reads that from its index, however many items come before. Where no time tells the
+ * place, the rows between are loaded, in larger pages, so a row is never shown at a place that is not its
+ * own. There a list ends at its reach, and what lies beyond is found from the other end, by the opposite
+ * order.
  */
 
 import { batch, computed, signal } from '@preact/signals'
-import { getItems, type ListQuery } from '../../api/calls.ts'
+import { getItems, type ListOrder, type ListQuery } from '../../api/calls.ts'
 import { isAborted } from '../../api/client.ts'
 import type { Change, ContainerName, Filter, ListedItem } from '../../api/shapes.ts'
 
 const pageSize = 100
+/** As many as the server sends at once. */
+const largePageSize = 1000
+/** More rows are not kept. */
+export const rowsMax = 10_000
 /** Pages that found nothing, one after the other, before the list waits for somebody to ask again. */
 const emptyPagesMax = 20
 
 export interface ListState {
   filter: Filter
-  order: 'soonest' | 'natural' | 'newest'
+  order: ListOrder
   query: string
   from?: number
   to?: number
@@ -48,8 +55,15 @@ export class ItemList {
   readonly isLoading = signal(false)
   /** True until the first page of this state is there. */
   readonly isFirst = signal(true)
+  /** Counts the states: each is a list of its own, and begins at its top. */
+  readonly generation = signal(0)
   readonly error = signal<unknown>(undefined)
   readonly isAtEnd = signal(false)
+  /** Many pages found nothing: somebody has to ask before the server looks further. */
+  readonly isPaused = signal(false)
+  /** Scrolling goes no further than this index. */
+  readonly reach = signal(rowsMax)
+  readonly isFull = computed(() => this.startIndex.value + this.rows.value.length >= this.reach.value)
   /** What was created or moved above the rows in view: shown when somebody asks for it. */
   readonly waiting = signal<ReadonlyMap<string, ListedItem>>(new Map())
   /** More changed than the page was told. */
@@ -59,6 +73,8 @@ export class ItemList {
   readonly #name: ContainerName
   #state: ListState
   #next: string | undefined
+  /** Of the pages that are loaded: a jump has its own. */
+  #from: number | undefined
   #abort = new AbortController()
 
   constructor(name: ContainerName, state: ListState) {
@@ -83,16 +99,39 @@ export class ItemList {
     batch(() => {
       this.error.value = undefined
       this.isAtEnd.value = false
+      this.isPaused.value = false
       this.isFirst.value ||= isOther
+      if (isOther) this.generation.value++
       this.isLoading.value = false
     })
-    await this.#loadPage({ isFirst: true, startIndex: at.startIndex, from: at.from ?? state.from })
+    this.#from = at.from ?? state.from
+    await this.#loadPage({ isFirst: true, startIndex: at.startIndex, limit: pageSize })
   }
 
   /** The next page, if there is one and none is on its way. */
-  async loadMore(): Promise<void> {
-    if (this.isLoading.peek() || this.isAtEnd.peek() || this.error.peek() !== undefined || this.isFirst.peek()) return
-    await this.#loadPage({ isFirst: false })
+  async loadMore(limit = pageSize): Promise<void> {
+    if (this.isLoading.peek() || this.isFirst.peek() || !this.#mayGrow()) return
+    await this.#loadPage({ isFirst: false, limit })
+  }
+
+  /** Looks further after pages that found nothing. */
+  async lookFurther(): Promise<void> {
+    this.isPaused.value = false
+    await this.loadMore()
+  }
+
+  /** The pages up to an index, one after the other; the reach is the end of them. */
+  async loadUpTo(index: number): Promise<void> {
+    const { signal: ended } = this.#abort
+    while (!ended.aborted && !this.isLoading.peek() && this.#mayGrow()) {
+      const missing = index + 1 - this.startIndex.peek() - this.rows.peek().length
+      if (missing <= 0) return
+      await this.loadMore(Math.max(pageSize, Math.min(largePageSize, missing)))
+    }
+  }
+
+  #mayGrow(): boolean {
+    return !(this.isAtEnd.peek() || this.isPaused.peek() || this.isFull.peek() || this.error.peek() !== undefined)
   }
 
   dispose(): void {
@@ -100,14 +139,14 @@ export class ItemList {
   }
 
   async #loadPage(
-    page: { isFirst: false } | { isFirst: true; startIndex: number; from: number | undefined },
+    page: { limit: number } & ({ isFirst: false } | { isFirst: true; startIndex: number }),
   ): Promise<void> {
     const { signal: ended } = this.#abort
     this.isLoading.value = true
     try {
       let found: ListedItem[] = []
       for (let emptyPages = 0; found.length === 0 && emptyPages < emptyPagesMax; emptyPages++) {
-        const answer = await getItems(this.#name, this.#request(page.isFirst ? page.from : this.#state.from), ended)
+        const answer = await getItems(this.#name, this.#request(page.limit), ended)
         found = answer.items
         this.#next = answer.next
         if (!answer.next) break
@@ -120,8 +159,12 @@ export class ItemList {
           this.waiting.value = new Map()
           this.isStale.value = false
         }
-        this.rows.value = page.isFirst ? fresh : [...this.rows.peek(), ...fresh]
+        const grown = page.isFirst ? fresh : [...this.rows.peek(), ...fresh]
+        const dropped = Math.max(0, grown.length - rowsMax)
+        this.rows.value = grown.slice(dropped)
+        this.startIndex.value += dropped
         this.isAtEnd.value = this.#next === undefined
+        this.isPaused.value = found.length === 0 && this.#next !== undefined
         this.isFirst.value = false
         this.isLoading.value = false
       })
@@ -136,13 +179,14 @@ export class ItemList {
     }
   }
 
-  #request(from: number | undefined): ListQuery {
+  #request(limit: number): ListQuery {
+    const from = this.#from
     const { filter, order, query, to, columns } = this.#state
     return {
       filter,
       order: filter === 'dead' ? 'soonest' : order,
       query,
-      limit: pageSize,
+      limit,
       columns,
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
@@ -161,7 +205,9 @@ export class ItemList {
       )
       const known = new Set(this.rows.peek().map(({ key }) => key))
       const fresh = items.filter(({ key, isDead }) => !isDead && !known.has(key))
-      if (fresh.length > 0) this.rows.value = [...this.rows.peek(), ...fresh]
+      if (fresh.length === 0) return
+      if (this.#state.order === 'soonest') this.rows.value = [...this.rows.peek(), ...fresh]
+      else this.isStale.value = true
     } catch {
       // The next second asks again.
     }

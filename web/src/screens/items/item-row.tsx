@@ -1,13 +1,15 @@
 /** One row of the grid. */
 
 import type { ListedItem } from '../../api/shapes.ts'
-import { isoText, zone } from '../../app/zone.ts'
 import { useLifeClock } from '../../components/countdown.tsx'
 import { ExpiresCell } from '../../components/expires-cell.tsx'
 import { urgencyClass, urgencyOf } from '../../components/life.ts'
-import { shortId } from '../../live/id-text.ts'
-import { bytesText, shortTime } from '../../live/time-text.ts'
-import { type Column, cellText } from './columns.ts'
+import { cellText } from '../../text/cell-text.ts'
+import { shortId } from '../../text/id-text.ts'
+import { bytesText } from '../../text/number-text.ts'
+import { shortTime } from '../../time/time-text.ts'
+import { isoText, zone } from '../../time/zone.ts'
+import type { Column } from './columns.ts'
 
 export interface RowHandlers {
   open: (item: ListedItem, isWide: boolean) => void
@@ -35,6 +37,7 @@ interface ItemRowProps {
 /** The ttl that counts for an item, and whose it is. */
 export function ttlOf({ ttl, rule }: ListedItem, defaultTtl: number | null): { ttl: string; source: string } {
   if (ttl !== null) return { ttl: String(ttl), source: rule === 'off' ? 'only data' : 'own' }
+  if (rule === 'final') return { ttl: '–', source: '' }
   if (defaultTtl !== null && defaultTtl > 0) return { ttl: String(defaultTtl), source: 'inherited' }
   return { ttl: '–', source: rule === 'own' ? 'date' : '' }
 }
@@ -134,7 +137,7 @@ export function ItemRow(props: ItemRowProps) {
       {columns
         .filter(({ kind }) => kind !== 'written' && kind !== 'size')
         .map(column => (
-          <Cell key={column.name} column={column} item={item} nowMs={nowMs} ttl={ttl} />
+          <Cell key={`${column.kind} ${column.name}`} column={column} item={item} nowMs={nowMs} ttl={ttl} />
         ))}
       {look === 'died' ? (
         <span class="c-exp" role="gridcell">
@@ -165,7 +168,7 @@ export function ItemRow(props: ItemRowProps) {
       {columns
         .filter(({ kind }) => kind === 'written' || kind === 'size')
         .map(column => (
-          <Cell key={column.name} column={column} item={item} nowMs={nowMs} ttl={ttl} />
+          <Cell key={`${column.kind} ${column.name}`} column={column} item={item} nowMs={nowMs} ttl={ttl} />
         ))}
       <span class="c-sub" aria-hidden="true">
         {[firstText, ttl.source && `${ttl.ttl} ${ttl.source}`].filter(Boolean).join(' · ')}

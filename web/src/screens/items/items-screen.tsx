@@ -2,31 +2,31 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { getCompletion, getForecast } from '../../api/calls.ts'
+import { getCompletion, getForecast, type ListOrder } from '../../api/calls.ts'
 import type { Completion, Filter, Forecast, ListedItem, WholeItem } from '../../api/shapes.ts'
-import { useCommands } from '../../app/commands.ts'
-import { useKeys } from '../../app/keyboard.ts'
-import { goToScreen, setParams } from '../../app/router.ts'
-import type { ScreenProps } from '../../app/screens.ts'
-import { itemsWord, itemWord } from '../../app/words.ts'
-import { eachSecond, jumps } from '../../live/clock.ts'
+import { remember, remembered } from '../../browser/memory.ts'
+import { itemsWord, itemWord } from '../../containers/words.ts'
 import { onLive, reconnections, watch } from '../../live/connection.ts'
-import { remember, remembered } from '../../live/memory.ts'
-import { mayWrite } from '../../live/store.ts'
-import { ItemPane } from '../editor/item-pane.tsx'
+import { mayWrite } from '../../live/server-state.ts'
+import { useCommands } from '../../navigation/commands.ts'
+import { useKeys } from '../../navigation/keyboard.ts'
+import { goToScreen, setParams } from '../../navigation/router.ts'
+import { eachSecond, jumps } from '../../time/clock.ts'
+import type { ScreenProps } from '../screen-props.ts'
 import { ColumnChooser } from './column-chooser.tsx'
 import { type ColumnChoice, columnsOf, columnsParameter, firstPaths } from './columns.ts'
 import { ListCounts, withLiveCounts } from './counts.ts'
 import { DeadBar } from './dead-bar.tsx'
 import { openDeleteItems } from './delete-items.tsx'
 import { Dock } from './dock.tsx'
+import { ItemPane } from './editor/item-pane.tsx'
 import { EmptyList } from './empty-list.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { ItemGrid } from './item-grid.tsx'
-import { ItemList, type ListState } from './item-list.ts'
-import { ListFoot, type ListOrder } from './list-foot.tsx'
+import { ItemList, type ListState, rowsMax } from './item-list.ts'
+import { ListFoot } from './list-foot.tsx'
 import { Selection } from './selection.ts'
-import { deadlineAt } from './time-map.ts'
+import { placeAt } from './time-map.ts'
 
 const recentMax = 20
 /** Of the last deadline that is loaded, in the group "under 1 min". */
@@ -37,7 +37,7 @@ function readFilter(text: string | undefined): Filter {
 }
 
 function readOrder(text: string | undefined): ListOrder {
-  return text === 'natural' || text === 'newest' ? text : 'soonest'
+  return text === 'latest' || text === 'natural' || text === 'newest' || text === 'oldest' ? text : 'soonest'
 }
 
 function readSeconds(text: string | undefined): number | undefined {
@@ -73,14 +73,18 @@ export function ItemsScreen({ route, container }: ScreenProps) {
   const [recent, setRecent] = useRemembered<string[]>(`${memoryKey}.filters`, [])
   const [selection, setSelection] = useState(new Selection())
   const [pendingKey, setPendingKey] = useState<string>()
-  const [top, setTop] = useState(0)
+  const [view, setView] = useState({ top: 0, bottom: 0 })
   const lastSelected = useRef<string | undefined>(undefined)
   const died = useSignal(0)
   const map = useRef<Forecast | undefined>(undefined)
+  const farAsked = useRef(0)
 
   const shownChoice: ColumnChoice = choice ?? { hidden: [], paths: completion ? firstPaths(completion, container) : [] }
   const columnsText = columnsParameter(shownChoice.paths)
-  const columns = columnsOf(container, shownChoice.paths).filter(column => !shownChoice.hidden.includes(column.name))
+  // A path may be called like a fact that is hidden.
+  const columns = columnsOf(container, shownChoice.paths).filter(
+    column => column.kind === 'value' || !shownChoice.hidden.includes(column.name),
+  )
 
   const state: ListState = useMemo(
     () => ({
@@ -103,7 +107,7 @@ export function ItemsScreen({ route, container }: ScreenProps) {
     [list],
   )
 
-  // Which paths there are: asked once; it decides the first columns, so the list waits for it only if it must.
+  // Which paths there are: asked once. It decides the first columns; the list waits for it only if it must.
   const needsPaths = choice === null && (container.partitionKey.length === 0 || container.partitionKey[0] === '/id')
   const [isReady, setReady] = useState(!needsPaths)
   useEffect(() => {
@@ -129,10 +133,11 @@ export function ItemsScreen({ route, container }: ScreenProps) {
     counts.askSoon()
   }
   const topRef = useRef(0)
-  topRef.current = top
+  topRef.current = view.top
   useEffect(() => {
     const ends = [
       onLive('changes', ({ changes, skipped }) => {
+        map.current = undefined
         for (const change of changes) {
           if (change.kind === 'delete' || change.kind === 'died') list.remove(new Set([change.key]))
           else receive(ItemList.rowOf(change, ''))
@@ -141,6 +146,7 @@ export function ItemsScreen({ route, container }: ScreenProps) {
         counts.askSoon()
       }),
       onLive('deaths', ({ count }) => {
+        map.current = undefined
         if (query === '') died.value += count
         counts.askSoon()
       }),
@@ -187,10 +193,18 @@ export function ItemsScreen({ route, container }: ScreenProps) {
   const shownCounts = withLiveCounts(counts.counts.value, container, query, undefined)
   const isBrushed = state.from !== undefined || state.to !== undefined
   const total = isBrushed ? list.rows.value.length : (shownCounts?.[filter] ?? list.rows.value.length)
+  // A time tells the place of what dies, and of nothing else.
+  const isMapped = query === '' && order === 'soonest' && filter === 'all' && !isBrushed
+  const mapped = isMapped && shownCounts ? Math.max(0, shownCounts.all - shownCounts.never) : 0
+  const reach = mapped + rowsMax
+  useEffect(() => {
+    list.reach.value = reach
+  }, [list, reach])
 
   const goFar = async (index: number) => {
-    if (query !== '' || order !== 'soonest' || filter !== 'all' || isBrushed) {
-      void list.loadMore()
+    const asked = ++farAsked.current
+    if (!isMapped) {
+      await list.loadUpTo(index)
       return
     }
     if (index < 100) {
@@ -198,8 +212,12 @@ export function ItemsScreen({ route, container }: ScreenProps) {
       return
     }
     map.current ??= await getForecast(name, 'all', 200).catch(() => undefined)
-    const time = map.current && deadlineAt(map.current, index)
-    if (time !== undefined) await list.load(state, { startIndex: index, from: time })
+    if (asked !== farAsked.current || map.current === undefined) return
+    const place = placeAt(map.current, index)
+    const first = list.startIndex.peek()
+    const isInSight = place.startIndex < index && place.startIndex <= first && first <= index
+    if (!isInSight) await list.load(state, place)
+    if (asked === farAsked.current) await list.loadUpTo(index)
   }
 
   const open = (item: ListedItem, isWide: boolean) =>
@@ -282,7 +300,7 @@ export function ItemsScreen({ route, container }: ScreenProps) {
           list={list}
           container={container}
           columns={columns}
-          total={total}
+          total={Math.min(total, reach)}
           openKey={openKey}
           pendingKey={pendingKey}
           selection={selection}
@@ -298,7 +316,7 @@ export function ItemsScreen({ route, container }: ScreenProps) {
             if (query !== '') died.value += n
           }}
           onFar={index => void goFar(index)}
-          onTop={setTop}
+          onView={setView}
         />
         {isEmpty && (
           <EmptyList
@@ -321,7 +339,7 @@ export function ItemsScreen({ route, container }: ScreenProps) {
           matching={shownCounts?.[filter]}
           isAbout={shownCounts?.isAbout ?? false}
           died={died.value}
-          top={top}
+          view={view}
           selection={selection}
           onOrder={next => setParams({ order: next === 'soonest' ? undefined : next, from: undefined, to: undefined })}
           onReload={reload}

@@ -1,22 +1,32 @@
 /** Below the grid: its order, who died meanwhile, what waits, how many match; or what is selected. */
 
+import type { ListOrder } from '../../api/calls.ts'
 import type { Container, Filter } from '../../api/shapes.ts'
-import { countedItems, itemsWord } from '../../app/words.ts'
-import { zone } from '../../app/zone.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Menu } from '../../components/menu.tsx'
-import { clockMode, itemNowMs } from '../../live/clock.ts'
-import { mayWrite } from '../../live/store.ts'
-import { count, fullTime } from '../../live/time-text.ts'
-import type { ItemList } from './item-list.ts'
+import { countedItems, itemsWord } from '../../containers/words.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { count } from '../../text/number-text.ts'
+import { clockMode, itemNowMs } from '../../time/clock.ts'
+import { fullTime } from '../../time/time-text.ts'
+import { zone } from '../../time/zone.ts'
+import { type ItemList, rowsMax } from './item-list.ts'
 import type { Selection } from './selection.ts'
-
-export type ListOrder = 'soonest' | 'natural' | 'newest'
 
 const orderLabels: Readonly<Record<ListOrder, string>> = {
   soonest: 'Soonest first',
+  latest: 'Latest first',
   natural: 'By key',
   newest: 'Newest first',
+  oldest: 'Oldest first',
+}
+
+/** The order that begins where another one ends. */
+const opposites: Readonly<Partial<Record<ListOrder, ListOrder>>> = {
+  soonest: 'latest',
+  latest: 'soonest',
+  newest: 'oldest',
+  oldest: 'newest',
 }
 
 interface ListFootProps {
@@ -30,7 +40,7 @@ interface ListFootProps {
   matching: number | undefined
   isAbout: boolean
   died: number
-  top: number
+  view: { top: number; bottom: number }
   selection: Selection
   onOrder: (order: ListOrder) => void
   onReload: () => void
@@ -40,14 +50,13 @@ interface ListFootProps {
 }
 
 /** `15 of 18,204 match`, `Rows 1 to 20 of 1,310`. */
-function matchText({ list, container, query, filter, matching, isAbout, top }: ListFootProps): string {
+function matchText({ list, container, query, filter, matching, isAbout, view }: ListFootProps): string {
   const about = isAbout ? 'about ' : ''
   if (matching === undefined) return ''
   if (query !== '') return `${about}${count(matching)} of ${count(container.living)} match`
-  const rows = list.rows.value.length
-  const last = Math.min(matching, top + Math.min(rows, 20))
+  const last = Math.min(matching, view.bottom, list.startIndex.value + list.rows.value.length)
   if (filter === 'all' && matching === 0) return ''
-  return `Rows ${count(Math.min(top + 1, matching))} to ${count(last)} of ${about}${count(matching)}`
+  return `Rows ${count(Math.min(view.top + 1, matching))} to ${count(last)} of ${about}${count(matching)}`
 }
 
 function Brush({ from, to, onClearBrush }: Pick<ListFootProps, 'from' | 'to' | 'onClearBrush'>) {
@@ -64,6 +73,33 @@ function Brush({ from, to, onClearBrush }: Pick<ListFootProps, 'from' | 'to' | '
       <button type="button" class="link" onClick={onClearBrush}>
         Show all
       </button>
+    </span>
+  )
+}
+
+/** Why scrolling ends before the list does, and what helps. */
+function Limit({ list, filter, order, onOrder }: Pick<ListFootProps, 'list' | 'filter' | 'order' | 'onOrder'>) {
+  if (list.isAtEnd.value) return null
+  if (list.isPaused.value) {
+    return (
+      <span>
+        Many were looked at, and none of them matches.{' '}
+        <button type="button" class="link" onClick={() => void list.lookFurther()}>
+          Look further
+        </button>
+      </span>
+    )
+  }
+  if (!list.isFull.value) return null
+  const opposite = filter === 'dead' ? undefined : opposites[order]
+  return (
+    <span>
+      Scrolling ends after {count(rowsMax)} rows.{' '}
+      {opposite && (
+        <button type="button" class="link" onClick={() => onOrder(opposite)}>
+          From the other end
+        </button>
+      )}
     </span>
   )
 }
@@ -92,6 +128,7 @@ export function ListFoot(props: ListFootProps) {
         </Menu>
       )}
       <Brush {...props} />
+      <Limit {...props} />
       {isManual ? (
         <>
           <span class="t3 hide-m">|</span>

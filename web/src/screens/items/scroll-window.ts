@@ -1,8 +1,8 @@
 /**
  * Which rows of a long list are in view, and where they lie: rows of one height, of any number.
  *
- * Browsers cannot make a page of 30 million pixels reliably. From `heightMax` on the scroll bar is shorter than
- * the list: small steps move by pixels, large ones (the bar is dragged) go to the same share of the list.
+ * Browsers cannot make a page of 30 million pixels reliably. From `heightMax` on the scroll bar is shorter
+ * than the list: small steps move by pixels, large ones (the bar is dragged) go to the same share of it.
  */
 
 /** Firefox ends at 17.8 million pixels, Chrome at 33.5 million. */

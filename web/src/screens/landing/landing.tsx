@@ -1,14 +1,15 @@
 /** The first screen: how to connect, a demo to watch, and what lives here. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { makeDemo } from '../../api/calls.ts'
-import { go } from '../../app/router.ts'
-import { addressOf } from '../../app/routes.ts'
 import { CodeView } from '../../components/code-view.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { moveFocus } from '../../components/roving.ts'
-import { loadOverview, mayWrite, reloadTree, session } from '../../live/store.ts'
+import { useRefresh } from '../../live/refresh.ts'
+import { loadOverview, mayWrite, reloadTree, session } from '../../live/server-state.ts'
+import { go } from '../../navigation/router.ts'
+import { addressOf } from '../../navigation/routes.ts'
 import { DemoBars } from './demo-bars.tsx'
 import { snippetsOf } from './snippets.ts'
 import { WhatLives } from './what-lives.tsx'
@@ -140,9 +141,7 @@ function Demo() {
 }
 
 export function Landing() {
-  useEffect(() => {
-    void loadOverview().catch(() => {})
-  }, [])
+  useRefresh(loadOverview, { gapMs: 2000, events: ['counts', 'catalog', 'time'] }, [])
   return (
     <section class="screen on" aria-label="Start">
       <div class="scroll">

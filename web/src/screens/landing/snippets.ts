@@ -40,11 +40,13 @@ sessions = shop.create_container_if_not_exists(
     "sessions", PartitionKey("/userId"), default_ttl=3600)
 sessions.create_item({"id": "s1", "userId": "u1", "ttl": 60})   # dead in 60 s`
 
+const allowHttpInJava = 'System.setProperty("COSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED", "true");\n'
+
 const java = (endpoint: string, key: string) => `import com.azure.cosmos.*;
 import com.azure.cosmos.models.*;
 import java.util.Map;
 
-${endpoint.startsWith('http:') ? 'System.setProperty("COSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED", "true");\n' : ''}CosmosClient client = new CosmosClientBuilder()
+${endpoint.startsWith('http:') ? allowHttpInJava : ''}CosmosClient client = new CosmosClientBuilder()
     .endpoint("${endpoint}")
     .key("${key}")
     .gatewayMode()

@@ -1,11 +1,11 @@
 /** The table of all containers: how much lives there, who dies next, how many within the hour. */
 
-import { addressOf } from '../../app/routes.ts'
 import { Countdown } from '../../components/countdown.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { TtlBadge } from '../../components/ttl-badge.tsx'
-import { databases, overview } from '../../live/store.ts'
-import { count, counted } from '../../live/time-text.ts'
+import { databases, overview } from '../../live/server-state.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import { count, counted } from '../../text/number-text.ts'
 
 export function WhatLives() {
   const rows = (databases.value ?? []).flatMap(database =>
@@ -66,7 +66,8 @@ export function WhatLives() {
                 <td class="r">
                   <Countdown deadline={container.next?.deadline ?? null} />
                 </td>
-                <td class="r hide-m">{soon === undefined ? '–' : count(soon)}</td>
+                {/* It was counted a moment earlier than the living, some of whom may be dead by now. */}
+                <td class="r hide-m">{soon === undefined ? '–' : count(Math.min(soon, container.living))}</td>
                 <td class={`r hide-m ${container.dead > 0 ? 'dead' : 't3'}`}>{count(container.dead)}</td>
               </tr>
             )

@@ -82,3 +82,9 @@ test('without a rate limit nobody speaks of what is left over', () => {
   assert.equal(headline, 'Nothing waits to be removed.')
   assert.match(text, /^Without --rate-limit/)
 })
+
+test('of a whole server with a rate limit nobody says that nothing is throttled', () => {
+  const { headline, text } = purgeStory({ ...history, provisionedRu: null, now: { ...history.now, dead: 3 } }, time)
+  assert.equal(headline, 'The purge takes what is left over.')
+  assert.equal(text, 'Requests come first: the purge gets what they leave in each container.')
+})

@@ -81,6 +81,12 @@ export function purgeStory(
   const rate = mean(removed.slice(-Math.max(1, rateSeconds / stepSeconds))) / stepSeconds
   const pace = rate >= 0.5 ? `It removes about ${grouped(Math.round(rate))} items a second` : ''
   const end = rate >= 0.5 && now.dead > 0 ? ` and will be done in ${spanText(Math.ceil(now.dead / rate))}` : ''
+  if (isEnforced && provisionedRu === null) {
+    return {
+      headline: now.dead > 0 ? 'The purge takes what is left over.' : 'Nothing waits to be removed.',
+      text: `Requests come first: the purge gets what they leave in each container.${pace && ` ${pace}${end}.`}${paid}`,
+    }
+  }
   if (!isEnforced || provisionedRu === null) {
     const headline = now.dead > 0 ? 'The purge uses idle moments.' : 'Nothing waits to be removed.'
     const limit = 'Without --rate-limit nothing is throttled, and the purge waits for a moment without requests.'
@@ -98,10 +104,8 @@ export function purgeStory(
   if (lastFull >= 0) {
     const since = endSecond - (requestRu.length - 1 - lastFull) * stepSeconds
     const after = pace ? ` ${pace.replace('It removes', 'Since then it removes')}${end}.` : ''
-    return {
-      headline: 'The purge waits while requests need everything.',
-      text: `Until ${timeText(since)} they took nearly all ${provisioned}; nothing dead was visible meanwhile.${after}${paid}`,
-    }
+    const taken = `Until ${timeText(since)} they took nearly all ${provisioned}; nothing dead was visible meanwhile.`
+    return { headline: 'The purge waits while requests need everything.', text: `${taken}${after}${paid}` }
   }
   const headline = now.dead > 0 ? 'The purge takes what is left over.' : 'Nothing waits to be removed.'
   return {

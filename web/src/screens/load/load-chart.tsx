@@ -5,7 +5,7 @@ import type { LoadHistory } from '../../api/shapes.ts'
 import { hatch } from '../../charts/palette.ts'
 import { type Pen, type Places, Plot } from '../../charts/plot.tsx'
 import { marksUpTo, timeMarks } from '../../charts/scale.ts'
-import { count, ruText, shortCount } from '../../live/time-text.ts'
+import { count, ruText, shortCount } from '../../text/number-text.ts'
 
 export type LoadSeries = 'requests' | 'purge' | 'throttled'
 

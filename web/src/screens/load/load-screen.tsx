@@ -1,13 +1,10 @@
 /** What requests take, what the purge takes of the rest, and how many dead items wait for it. */
 
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { pausePurge, purgeNow } from '../../api/calls.ts'
 import { getLoadHistory } from '../../api/container-calls.ts'
-import type { ContainerName, LoadHistory } from '../../api/shapes.ts'
-import { setParams } from '../../app/router.ts'
-import { addressOf, type ContainerRoute } from '../../app/routes.ts'
-import type { ScreenProps } from '../../app/screens.ts'
-import { countedItems } from '../../app/words.ts'
+import type { Api, ContainerName, ContainerWork, LoadHistory } from '../../api/shapes.ts'
 import { ChartTable } from '../../charts/chart-table.tsx'
 import { Legend, Swatch } from '../../charts/legend.tsx'
 import { Sparkline } from '../../charts/sparkline.tsx'
@@ -17,11 +14,16 @@ import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { countedItems, throughputText } from '../../containers/words.ts'
 import { onLive } from '../../live/connection.ts'
 import { useRefresh } from '../../live/refresh.ts'
-import { isPurgePaused, mayWrite } from '../../live/store.ts'
-import { count, durationText, ruText, timeOfDay } from '../../live/time-text.ts'
+import { databases, isPurgePaused, mayWrite } from '../../live/server-state.ts'
 import { useWatch } from '../../live/use-watch.ts'
+import { setParams } from '../../navigation/router.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import { count, ruText } from '../../text/number-text.ts'
+import { durationText, timeOfDay } from '../../time/time-text.ts'
+import type { ScreenProps } from '../screen-props.ts'
 import { filled, historySecondsMax, lastSeconds, purgeStory, sum, withSecond } from './history.ts'
 import { LoadChart, type LoadSeries } from './load-chart.tsx'
 import './load.css'
@@ -38,17 +40,40 @@ const timeText = (second: number) => timeOfDay(second * 1000, 'local')
 export function LoadScreen({ route, container }: ScreenProps) {
   const { database, container: id } = route
   useWatch(route)
-  return <Load key={`${database}/${id}`} name={{ database, container: id }} route={route} api={container.api} />
+  return (
+    <div class="load">
+      <Load key={`${database}/${id}`} name={{ database, container: id }} params={route.params} api={container.api}>
+        <a class="btn" href={addressOf({ ...route, screen: 'settings', params: { part: 'throughput' } })}>
+          Change throughput
+        </a>
+      </Load>
+    </div>
+  )
 }
+
+/** Of all containers together. */
+export function ServerLoadScreen({ params }: { params: Params }) {
+  return (
+    <section class="screen on load" aria-label="Load of the whole server">
+      <h1 class="load-title">Load of the whole server</h1>
+      <Load name={undefined} params={params} api="nosql" />
+      <ByContainer />
+    </section>
+  )
+}
+
+type Params = Readonly<Record<string, string>>
 
 interface LoadProps {
+  /** Undefined: the whole server. */
   name: ContainerName | undefined
-  route?: ContainerRoute
-  params?: Readonly<Record<string, string>>
-  api: 'nosql' | 'mongo'
+  params: Params
+  api: Api
+  /** Beside the buttons over the chart. */
+  children?: ComponentChildren
 }
 
-function Load({ name, route, params = route?.params ?? {}, api }: LoadProps) {
+function Load({ name, params, api, children }: LoadProps) {
   const range = ranges.find(({ id }) => id === params.range) ?? ranges[0]
   const [history, setHistory] = useState<LoadHistory | undefined>()
   const [error, setError] = useState<unknown>()
@@ -66,19 +91,12 @@ function Load({ name, route, params = route?.params ?? {}, api }: LoadProps) {
     { gapMs: 1000, events: ['purge'] },
     [],
   )
-  useEffect(() => {
-    const add = setHistory
-    return name
-      ? onLive('load', work => add(old => old && appended(old, work.second, work)))
-      : onLive('totals', work =>
-          add(old => old && appended(old, old.endSecond + 1, { ...work, lagSeconds: null, oldest: null })),
-        )
-  }, [])
+  useEffect(() => onLive(name ? 'load' : 'totals', work => setHistory(old => old && appended(old, work))), [])
   if (error !== undefined) return <Refusal error={error} />
-  if (!history) return <div class="load" aria-busy="true" />
+  if (!history) return <div aria-busy="true" />
   const seen = lastSeconds(history, range.seconds)
   return (
-    <div class={name ? 'load' : undefined}>
+    <>
       <Numbers history={seen} range={range.label} />
       <section aria-label="RU per second">
         <div class="chart-head">
@@ -101,11 +119,7 @@ function Load({ name, route, params = route?.params ?? {}, api }: LoadProps) {
             onChange={id => setParams({ range: id === '2m' ? undefined : id })}
           />
           <PauseButton />
-          {route && (
-            <a class="btn" href={addressOf({ ...route, screen: 'settings', params: { part: 'throughput' } })}>
-              Change throughput
-            </a>
-          )}
+          {children}
         </div>
         <div class="chart-box">
           <LoadChart
@@ -121,23 +135,18 @@ function Load({ name, route, params = route?.params ?? {}, api }: LoadProps) {
         <Numbered history={seen} />
       </section>
       <Small history={seen} ago={range.ago} api={api} />
-    </div>
+    </>
   )
 }
 
-type Work =
-  | Parameters<Parameters<typeof onLive<'load'>>[1]>[0]
-  | Omit<Parameters<Parameters<typeof onLive<'load'>>[1]>[0], 'second'>
-
-function appended(history: LoadHistory, second: number, work: Omit<Work, 'second'>): LoadHistory {
+function appended(history: LoadHistory, work: ContainerWork): LoadHistory {
   const { dead, lagSeconds, oldest } = work
-  const now = { ...history.now, dead, lagSeconds, oldest }
-  return { ...withSecond(history, { ...work, second }), now }
+  return { ...withSecond(history, work), now: { ...history.now, dead, lagSeconds, oldest } }
 }
 
 function sentenceOf({ requestRu, purgeRu, throttled }: LoadHistory, range: string): string {
-  const total = sum(throttled)
-  return `In the last ${range}: requests took ${ruText(sum(requestRu))} RU, the purge ${ruText(sum(purgeRu))} RU, ${count(total)} requests were refused with 429.`
+  const taken = `requests took ${ruText(sum(requestRu))} RU, the purge ${ruText(sum(purgeRu))} RU`
+  return `In the last ${range}: ${taken}, ${count(sum(throttled))} requests were refused with 429.`
 }
 
 function Numbers({ history, range }: { history: LoadHistory; range: string }) {
@@ -259,7 +268,51 @@ function Numbered({ history }: { history: LoadHistory }) {
 /** More rows than anybody reads only slow the page down. */
 const tableRowsMax = 300
 
-function Small({ history, ago, api }: { history: LoadHistory; ago: string; api: 'nosql' | 'mongo' }) {
+/** Where the dead wait, and the way to the load of each container. */
+function ByContainer() {
+  const rows = (databases.value ?? []).flatMap(({ id, containers }) =>
+    containers.map(container => ({ database: id, container })),
+  )
+  if (rows.length === 0) return null
+  return (
+    <div class="scroll-x load-containers">
+      <table class="tbl">
+        <thead>
+          <tr>
+            <th scope="col">container</th>
+            <th scope="col" class="hide-m">
+              throughput
+            </th>
+            <th scope="col" class="r">
+              living
+            </th>
+            <th scope="col" class="r">
+              dead but present
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ database, container: { id, throughput, living, dead, isAbout } }) => (
+            <tr key={`${database}/${id}`}>
+              <td>
+                <span class="t3">{database} / </span>
+                <a href={addressOf({ name: 'container', database, container: id, screen: 'load' })}>{id}</a>
+              </td>
+              <td class="hide-m">{throughputText(throughput)}</td>
+              <td class="r">
+                {isAbout && 'about '}
+                {count(living)}
+              </td>
+              <td class={`r ${dead > 0 ? 'dead' : 't3'}`}>{count(dead)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Small({ history, ago, api }: { history: LoadHistory; ago: string; api: Api }) {
   const { now, dead, lagSeconds } = history
   return (
     <div class="load-small">

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { login } from '../../api/calls.ts'
 import { ApiError, messageOf } from '../../api/client.ts'
 import { Icon, Logo } from '../../components/icon.tsx'
-import { begin, takeSession } from '../../live/store.ts'
+import { begin, takeSession } from '../../live/server-state.ts'
 
 /** What is wrong, in the words of the page. */
 function problemOf(error: unknown): string {
@@ -92,8 +92,8 @@ export function Login() {
           </button>
         </form>
         <p class="t2 fs12 login-foot">
-          The server printed its key when it started; <span class="mono t1">mayfly config</span> shows it again. The key
-          is exchanged for a session cookie and is not kept in this page.
+          It is the key that the server was started with: <span class="mono t1">--key</span>, or a line of its{' '}
+          <span class="mono t1">--key-file</span>. It is exchanged for a session cookie and not kept in this page.
         </p>
       </div>
     </main>

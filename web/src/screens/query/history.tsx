@@ -1,13 +1,17 @@
 /** The queries of the last days in this browser, and what an index would do for the last one. */
 
-import { zone } from '../../app/zone.ts'
 import { Icon } from '../../components/icon.tsx'
-import { itemNowMs } from '../../live/clock.ts'
-import { counted, fullTime, ruText } from '../../live/time-text.ts'
+import { counted, ruText } from '../../text/number-text.ts'
+import { itemNowMs } from '../../time/clock.ts'
+import { fullTime } from '../../time/time-text.ts'
+import { zone } from '../../time/zone.ts'
 
 export interface PastQuery {
   text: string
   kind: 'sql' | 'filter' | 'pipeline'
+  partition?: string
+  sort?: string
+  projection?: string
   atMs: number
   rows: number
   ru: number
@@ -17,7 +21,18 @@ export const historyMax = 50
 
 /** The newest first; a query that is run again moves up. */
 export function remembering(history: readonly PastQuery[], query: PastQuery): PastQuery[] {
-  return [query, ...history.filter(({ text, kind }) => text !== query.text || kind !== query.kind)].slice(0, historyMax)
+  return [query, ...history.filter(past => nameOf(past) !== nameOf(query))].slice(0, historyMax)
+}
+
+/** What makes two runs the same query. */
+function nameOf({ kind, text, partition = '', sort = '', projection = '' }: PastQuery): string {
+  return JSON.stringify([kind, text, partition, sort, projection])
+}
+
+/** The options of a query, behind its text. */
+function optionsText({ partition, sort, projection }: PastQuery): string {
+  const shown = Object.entries({ partition, sort, projection }).filter(([, text]) => text)
+  return shown.map(([name, text]) => `, ${name} ${text}`).join('')
 }
 
 interface HistoryProps {
@@ -46,9 +61,9 @@ export function History({ history, wished, settingsHref, onChoose, onClear, onCl
       </div>
       <ul class="past-list">
         {history.map(past => (
-          <li key={`${past.kind} ${past.text}`}>
+          <li key={nameOf(past)}>
             <button type="button" class="past" title={past.text} onClick={() => onChoose(past)}>
-              <span class="mono">{past.text.replace(/\s+/g, ' ')}</span>
+              <span class="mono">{past.text.replace(/\s+/g, ' ') + optionsText(past)}</span>
               <span class="t3">
                 {fullTime(past.atMs, itemNowMs(), zone())}, {counted(past.rows, 'row')}, {ruText(past.ru)} RU
               </span>

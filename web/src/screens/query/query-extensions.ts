@@ -1,4 +1,4 @@
-/** CodeMirror for queries: the SQL of Cosmos DB or Mongo's JSON, with completion from functions and sampled items. */
+/** CodeMirror for queries: SQL or Mongo's JSON, with completion from functions and sampled items. */
 
 import { autocompletion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete'
 import { json } from '@codemirror/lang-json'

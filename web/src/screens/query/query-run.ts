@@ -1,15 +1,11 @@
 /** One run of a query: its pages, what they cost, and how it ended. */
 
 import { signal } from '@preact/signals'
-import { cancelQuery, planQuery, type QueryBody, runQuery } from '../../api/calls.ts'
+import { cancelQuery, planQuery, runQuery } from '../../api/calls.ts'
 import { ApiError, isAborted } from '../../api/client.ts'
 import type { ContainerName, QueryPlan, QueryResult } from '../../api/shapes.ts'
-
-/** What the user wrote. */
-export type QueryText =
-  | { kind: 'sql'; text: string; partitionKey?: unknown[] }
-  | { kind: 'filter'; text: string; sort: string; projection: string }
-  | { kind: 'pipeline'; text: string }
+import { bodyOf, type QueryText } from '../../containers/query-text.ts'
+import { type ExportFormat, saveRows } from '../../containers/save-rows.ts'
 
 export interface Outcome {
   pages: QueryResult[]
@@ -18,21 +14,7 @@ export interface Outcome {
   isCanceled?: boolean
 }
 
-const pageSize = 100
 let lastId = 0
-
-function bodyOf(query: QueryText, id: string, after?: string): QueryBody {
-  const page = { id, limit: pageSize, ...(after !== undefined && { after }) }
-  if (query.kind === 'sql')
-    return { ...page, text: query.text, ...(query.partitionKey && { partitionKey: query.partitionKey }) }
-  if (query.kind === 'pipeline') return { ...page, pipeline: query.text }
-  return {
-    ...page,
-    filter: query.text.trim() === '' ? '{}' : query.text,
-    ...(query.sort.trim() !== '' && { sort: query.sort }),
-    ...(query.projection.trim() !== '' && { projection: query.projection }),
-  }
-}
 
 export class QueryRunner {
   readonly outcome = signal<Outcome | undefined>(undefined)
@@ -94,6 +76,17 @@ export class QueryRunner {
       this.plan.value = { plan: await planQuery(this.#name, bodyOf(query, 'plan')) }
     } catch (error) {
       this.plan.value = { error }
+    }
+  }
+
+  /** All rows as a file; false if the query was refused, which is shown as of a run. */
+  async save(query: QueryText, format: ExportFormat): Promise<boolean> {
+    try {
+      await saveRows(this.#name, format, query)
+      return true
+    } catch (error) {
+      this.outcome.value = { pages: this.outcome.peek()?.pages ?? [], error }
+      return false
     }
   }
 

@@ -2,31 +2,33 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { getCompletion } from '../../api/calls.ts'
-import { ApiError, apiBase, containerPath } from '../../api/client.ts'
+import { ApiError } from '../../api/client.ts'
 import type { Completion } from '../../api/shapes.ts'
-import { useCommands } from '../../app/commands.ts'
-import { useKeys } from '../../app/keyboard.ts'
-import { keyText } from '../../app/keys.tsx'
-import { setParams } from '../../app/router.ts'
-import { addressOf } from '../../app/routes.ts'
-import type { ScreenProps } from '../../app/screens.ts'
+import { remember, remembered } from '../../browser/memory.ts'
 import { announce } from '../../components/announce.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { Refusal } from '../../components/refusal.tsx'
+import { fieldText, Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
-import { itemNowMs } from '../../live/clock.ts'
-import { watch } from '../../live/connection.ts'
-import { remember, remembered } from '../../live/memory.ts'
-import { count, counted, ruText } from '../../live/time-text.ts'
+import type { QueryText } from '../../containers/query-text.ts'
+import { useWatch } from '../../live/use-watch.ts'
+import { useCommands } from '../../navigation/commands.ts'
+import { keyText } from '../../navigation/key-caps.tsx'
+import { useKeys } from '../../navigation/keyboard.ts'
+import { setParams } from '../../navigation/router.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import { count, counted, ruText } from '../../text/number-text.ts'
+import { itemNowMs } from '../../time/clock.ts'
+import type { ScreenProps } from '../screen-props.ts'
 import { formatSql } from './format-sql.ts'
 import { History, type PastQuery, remembering } from './history.tsx'
 import { Plan } from './plan.tsx'
 import { QueryEditor, type QueryProblem } from './query-editor.tsx'
-import { QueryRunner, type QueryText } from './query-run.ts'
+import { QueryRunner } from './query-run.ts'
 import { ResultJson, ResultTable } from './results.tsx'
-import { millisecondsText, Stats, sumOf } from './stats.tsx'
+import { millisecondsText, Stats, shareText, sumOf } from './stats.tsx'
 
-type Tab = 'results' | 'stats' | 'plan'
+const tabs = ['results', 'stats', 'plan'] as const
+type Tab = (typeof tabs)[number]
 
 function formatted(kind: QueryText['kind'], text: string): string {
   if (kind === 'sql') return formatSql(text)
@@ -49,10 +51,19 @@ export function readPartition(text: string): unknown[] | undefined {
   }
 }
 
+/** What is wrong in the text of the editor. */
 function problemOf(error: unknown): QueryProblem | undefined {
-  if (!(error instanceof ApiError) || error.line === undefined) return undefined
+  if (!(error instanceof ApiError) || error.line === undefined || isOfOption(error)) return undefined
   return { message: error.message, line: error.line, column: error.column ?? 1 }
 }
+
+/** The inputs beside the editor, by the names of their fields in a query. */
+const optionFields: readonly unknown[] = ['partitionKey', 'sort', 'projection']
+const isOfOption = ({ field }: ApiError) => optionFields.includes(field)
+
+/** What an input says of itself if the refusal is about it. */
+const invalid = (refusal: ApiError | undefined, field: string) =>
+  refusal?.field === field ? ({ 'aria-invalid': 'true', 'aria-describedby': 'option-problem' } as const) : {}
 
 function readHistory(key: string): PastQuery[] {
   return JSON.parse(remembered(key) ?? '[]') as PastQuery[]
@@ -64,13 +75,10 @@ export function QueryScreen({ route, container }: ScreenProps) {
   const name = useMemo(() => ({ database, container: container.id }), [database, container.id])
   const historyKey = `mayfly.${database}/${container.id}.queries`
   const [history, setHistory] = useState(() => readHistory(historyKey))
-  const last = history[0]
+  // An address that names a query is the whole of it; without one, the last query is there again.
+  const last = params.query === undefined ? history[0] : undefined
   const [kind, setKind] = useState<QueryText['kind']>(
-    api === 'nosql'
-      ? 'sql'
-      : params.kind === 'pipeline' || (!params.query && last?.kind === 'pipeline')
-        ? 'pipeline'
-        : 'filter',
+    api === 'nosql' ? 'sql' : (params.kind ?? last?.kind) === 'pipeline' ? 'pipeline' : 'filter',
   )
   const first = api === 'nosql' ? 'SELECT * FROM c' : kind === 'pipeline' ? '[\n  \n]' : '{}'
   const [text, setText] = useState(params.query ?? last?.text ?? first)
@@ -79,18 +87,20 @@ export function QueryScreen({ route, container }: ScreenProps) {
     setText(next)
     setWritten(written + 1)
   }
-  const [partition, setPartition] = useState('')
-  const [sort, setSort] = useState('')
-  const [projection, setProjection] = useState('')
+  const [partition, setPartition] = useState(params.partition ?? last?.partition ?? '')
+  const [sort, setSort] = useState(params.sort ?? last?.sort ?? '')
+  const [projection, setProjection] = useState(params.projection ?? last?.projection ?? '')
   const [completion, setCompletion] = useState<Completion>()
-  const [tab, setTab] = useState<Tab>('results')
-  const [view, setView] = useState<'table' | 'json'>('table')
+  const [tab, setTab] = useState<Tab>(() => tabs.find(each => each === params.tab) ?? 'results')
+  const [view, setView] = useState<'table' | 'json'>(params.view === 'json' ? 'json' : 'table')
   const [isHistoryOpen, setHistoryOpen] = useState(false)
   const runner = useMemo(() => new QueryRunner(name), [name])
   useEffect(() => () => runner.dispose(), [runner])
-  useEffect(() => watch({ ...name }), [name])
+  useWatch(name)
   useEffect(() => {
     getCompletion(name).then(setCompletion, () => {})
+    // A plan costs nothing; a query is not run by a link.
+    if (tab === 'plan') void runner.askPlan(query())
   }, [name])
 
   const query = (): QueryText => {
@@ -99,9 +109,18 @@ export function QueryScreen({ route, container }: ScreenProps) {
     const partitionKey = readPartition(partition)
     return { kind, text, ...(partitionKey && { partitionKey }) }
   }
+  const options = {
+    ...(kind === 'sql' && { partition: partition.trim() }),
+    ...(kind === 'filter' && { sort: sort.trim(), projection: projection.trim() }),
+  }
+  const show = (next: Tab) => {
+    setTab(next)
+    const address = { partition: undefined, sort: undefined, projection: undefined, ...options }
+    const named = { query: text, kind: kind === 'pipeline' ? kind : undefined, ...address }
+    setParams({ ...named, tab: next === 'results' ? undefined : next })
+  }
   const run = async () => {
-    setTab(now => (now === 'plan' ? 'results' : now))
-    setParams({ query: text, kind: kind === 'pipeline' ? 'pipeline' : undefined })
+    show(tab === 'plan' ? 'results' : tab)
     const isDone = await runner.run(query())
     if (!isDone) return
     const all = sumOf(runner.outcome.peek()!.pages)
@@ -109,6 +128,7 @@ export function QueryScreen({ route, container }: ScreenProps) {
     const next = remembering(readHistory(historyKey), {
       text,
       kind,
+      ...options,
       atMs: itemNowMs(),
       rows: all.rowsOut,
       ru: all.chargeRu,
@@ -116,13 +136,18 @@ export function QueryScreen({ route, container }: ScreenProps) {
     setHistory(next)
     remember(historyKey, JSON.stringify(next))
   }
+  const save = async (format: 'csv' | 'json') => {
+    if (!(await runner.save(query(), format)) && tab === 'plan') show('results')
+  }
   const showPlan = () => {
-    setTab('plan')
+    show('plan')
     void runner.askPlan(query())
   }
   const isRunning = runner.isRunning.value
   const outcome = runner.outcome.value
-  const problem = problemOf(outcome?.error ?? (tab === 'plan' ? runner.plan.value?.error : undefined))
+  const refusal = tab === 'plan' ? runner.plan.value?.error : outcome?.error
+  const problem = useMemo(() => problemOf(refusal), [refusal])
+  const atOption = refusal instanceof ApiError && isOfOption(refusal) ? refusal : undefined
   useKeys({ 'shift+enter': () => void run(), f5: () => void run(), 'mod+.': () => void runner.cancel() })
   useCommands(
     [
@@ -132,9 +157,6 @@ export function QueryScreen({ route, container }: ScreenProps) {
     [text, kind, partition, sort, projection],
   )
   const all = outcome && outcome.pages.length > 0 ? sumOf(outcome.pages) : undefined
-  const exportHref = (format: 'csv' | 'json') =>
-    `${apiBase}/${containerPath(name)}/export?${new URLSearchParams({ format, query: text.trim() })}`
-
   return (
     <div class={isHistoryOpen ? 'split query show-pane' : 'split query'}>
       <div class="left">
@@ -174,10 +196,11 @@ export function QueryScreen({ route, container }: ScreenProps) {
           )}
           <span class="grow" />
           {api === 'nosql' && (
-            <span class="field soft partition hide-m">
+            <span class={`field soft partition hide-m${atOption?.field === 'partitionKey' ? ' bad' : ''}`}>
               <input
                 class="mono"
                 aria-label="Partition key"
+                {...invalid(atOption, 'partitionKey')}
                 placeholder="All partitions"
                 title={`A value of ${container.partitionKey.join(', ')}: only this partition is asked`}
                 value={partition}
@@ -207,19 +230,21 @@ export function QueryScreen({ route, container }: ScreenProps) {
         </div>
         {kind === 'filter' && (
           <div class="toolbar find-options">
-            <label class="field soft grow">
+            <label class={atOption?.field === 'sort' ? 'field soft grow bad' : 'field soft grow'}>
               <span class="t3 fs12">sort</span>
               <input
                 class="mono"
+                {...invalid(atOption, 'sort')}
                 placeholder='{ "openedAt": -1 }'
                 value={sort}
                 onInput={event => setSort(event.currentTarget.value)}
               />
             </label>
-            <label class="field soft grow">
+            <label class={atOption?.field === 'projection' ? 'field soft grow bad' : 'field soft grow'}>
               <span class="t3 fs12">projection</span>
               <input
                 class="mono"
+                {...invalid(atOption, 'projection')}
                 placeholder='{ "status": 1 }'
                 value={projection}
                 onInput={event => setProjection(event.currentTarget.value)}
@@ -227,15 +252,20 @@ export function QueryScreen({ route, container }: ScreenProps) {
             </label>
           </div>
         )}
+        {atOption && (
+          <p class="field-problem danger" id="option-problem">
+            {fieldText(atOption)}
+          </p>
+        )}
         <div class="toolbar result-bar">
           <div class="seg" role="tablist" aria-label="Result">
-            {(['results', 'stats', 'plan'] as const).map(each => (
+            {tabs.map(each => (
               <button
                 key={each}
                 type="button"
                 role="tab"
                 aria-selected={tab === each}
-                onClick={() => (each === 'plan' ? showPlan() : setTab(each))}
+                onClick={() => (each === 'plan' ? showPlan() : show(each))}
               >
                 {{ results: 'Results', stats: 'Stats', plan: 'Plan' }[each]}
                 {each === 'results' && all && <span class="q">{count(all.rowsOut)}</span>}
@@ -247,7 +277,7 @@ export function QueryScreen({ route, container }: ScreenProps) {
             <span class="t2 nw fs12 cost">
               <b class="t1 m">{ruText(all.chargeRu)} RU</b>
               <span>{millisecondsText(all.elapsedMs)}</span>
-              <span class="hide-m">index hit {Math.round(all.indexHit * 100)} %</span>
+              {all.indexHit !== null && <span class="hide-m">index hit {shareText(all.indexHit)}</span>}
               {all.deadSkipped > 0 && <span class="dead hide-l">{count(all.deadSkipped)} dead skipped</span>}
             </span>
           )}
@@ -262,24 +292,28 @@ export function QueryScreen({ route, container }: ScreenProps) {
                   { value: 'table', label: 'Table' },
                   { value: 'json', label: 'JSON' },
                 ]}
-                onChange={setView}
+                onChange={next => {
+                  setView(next)
+                  setParams({ view: next === 'json' ? next : undefined })
+                }}
               />
             </span>
           )}
           {(['csv', 'json'] as const).map(format => (
-            <a
+            <button
               key={format}
-              class="btn sm hide-m"
-              href={exportHref(format)}
-              download
+              type="button"
+              class="btn sm"
               title="All rows of the query, as a file"
+              onClick={() => void save(format)}
             >
               <Icon name="export" small />
               {format.toUpperCase()}
-            </a>
+            </button>
           ))}
         </div>
-        <div class="scroll">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard. */}
+        <section class="scroll" aria-label="Result" tabIndex={0}>
           {tab === 'plan' && <Plan plan={runner.plan.value?.plan} error={runner.plan.value?.error} />}
           {tab !== 'plan' && outcome?.error !== undefined && (
             <div class="pad">
@@ -296,7 +330,7 @@ export function QueryScreen({ route, container }: ScreenProps) {
               Run the query with <span class="t1">{keyText('shift+enter')}</span>. Its cost is shown with its rows.
             </p>
           )}
-        </div>
+        </section>
       </div>
       <History
         history={history}
@@ -305,6 +339,9 @@ export function QueryScreen({ route, container }: ScreenProps) {
         onChoose={past => {
           setHistoryOpen(false)
           write(past.text)
+          setPartition(past.partition ?? '')
+          setSort(past.sort ?? '')
+          setProjection(past.projection ?? '')
           if (api === 'mongo') setKind(past.kind)
         }}
         onClear={() => {

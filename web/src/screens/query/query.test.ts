@@ -40,7 +40,14 @@ test('a formatted query has its clauses on lines, and its texts and comments as 
     formatSql(
       'select c.id  from c where c.a = "x  FROM y" and c.b between 1 and 2 or (c.c = 1 and c.d = 2) order by c.id',
     ),
-    'select c.id\nfrom c\nwhere c.a = "x  FROM y"\n  and c.b between 1 and 2\n  or (c.c = 1 and c.d = 2)\norder by c.id',
+    [
+      'select c.id',
+      'from c',
+      'where c.a = "x  FROM y"',
+      '  and c.b between 1 and 2',
+      '  or (c.c = 1 and c.d = 2)',
+      'order by c.id',
+    ].join('\n'),
   )
   const commented = '-- all of them\nSELECT * FROM c'
   assert.equal(formatSql(commented), '-- all of them\nSELECT *\nFROM c')

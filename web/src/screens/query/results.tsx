@@ -1,13 +1,13 @@
 /** The rows of a query as a table or as JSON; rows that are items count down to their death. */
 
 import type { ContainerName, Life } from '../../api/shapes.ts'
-import { addressOf } from '../../app/routes.ts'
 import { CodeView } from '../../components/code-view.tsx'
 import { useLifeClock } from '../../components/countdown.tsx'
 import { ExpiresCell } from '../../components/expires-cell.tsx'
 import { urgencyClass, urgencyOf } from '../../components/life.ts'
-import { count } from '../../live/time-text.ts'
-import { cellText } from '../items/columns.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import { cellText } from '../../text/cell-text.ts'
+import { count } from '../../text/number-text.ts'
 import { type ResultColumn, resultColumns, valueIn } from './result-columns.ts'
 
 /** More lines make the page slow; the export has all. */
@@ -41,7 +41,7 @@ function Cells({ name, index, row, life, columns }: Omit<RowProps, 'hasLives'>) 
 }
 
 function LivingRow({ name, index, row, life, columns }: RowProps & { life: Life }) {
-  const nowMs = useLifeClock(life).value || life.ts * 1000
+  const nowMs = useLifeClock(life).value || (life.ts ?? 0) * 1000
   const urgency = urgencyOf(life, nowMs)
   return (
     <tr class={urgencyClass[urgency]}>

@@ -5,18 +5,18 @@ import { ApiError } from '../../api/client.ts'
 import { createScript, deleteScript, saveScript } from '../../api/container-calls.ts'
 import type { Script, ScriptKind, ScriptList } from '../../api/container-shapes.ts'
 import type { ContainerName } from '../../api/shapes.ts'
-import { showDialog } from '../../app/dialogs.ts'
-import { useKeys } from '../../app/keyboard.ts'
-import { guardLeaving } from '../../app/router.ts'
 import { announce, announceNow } from '../../components/announce.tsx'
 import { CodeField } from '../../components/code/code-field.tsx'
-import { ConfirmDelete } from '../../components/confirm-delete.tsx'
+import { Confirm } from '../../components/confirm.tsx'
 import { Field } from '../../components/field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Menu } from '../../components/menu.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
-import { mayWrite } from '../../live/store.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { showDialog } from '../../navigation/dialogs.ts'
+import { useKeys } from '../../navigation/keyboard.ts'
+import { guardLeaving } from '../../navigation/router.ts'
 import { firstBody, kinds, kindWord, scriptIdProblem, triggerOperations } from './script-words.ts'
 
 interface ScriptEditorProps {
@@ -75,7 +75,7 @@ export function ScriptEditor(props: ScriptEditorProps) {
   useKeys({ 'mod+s': () => void save() })
   const askDelete = () =>
     showDialog(close => (
-      <ConfirmDelete
+      <Confirm
         title={`Delete the ${kindWord[kind]} ${script!.id}?`}
         label={`Delete ${script!.id}`}
         onClose={close}
@@ -85,7 +85,7 @@ export function ScriptEditor(props: ScriptEditorProps) {
         }}
       >
         <p class="t2">Who calls it gets an error from now on. It cannot be undone.</p>
-      </ConfirmDelete>
+      </Confirm>
     ))
   const isStale = error instanceof ApiError && error.status === 412
   return (
@@ -100,7 +100,7 @@ export function ScriptEditor(props: ScriptEditorProps) {
         {script && (
           <button type="button" class="btn sm onlym" onClick={onRun}>
             <Icon name="play" small />
-            {kind === 'procedures' ? 'Run' : 'How it runs'}
+            {kind === 'triggers' ? 'How it runs' : 'Run'}
           </button>
         )}
         {mayWrite.value && (
@@ -197,7 +197,9 @@ export function ScriptEditor(props: ScriptEditorProps) {
         isReadOnly={!mayWrite.value}
         onChange={setBody}
       />
-      <div class="script-foot">ECMAScript 2023, runs in a sandbox for up to 5 s</div>
+      <div class="script-foot">
+        ECMAScript 2023, runs in a sandbox for up to {kind === 'functions' ? '10 ms each call' : '5 s'}
+      </div>
     </>
   )
 }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { firstBody, readArguments, readPartitionKey, resultText, scriptIdProblem } from './script-words.ts'
+import {
+  firstBody,
+  functionQuery,
+  readArguments,
+  readPartitionKey,
+  resultText,
+  scriptIdProblem,
+} from './script-words.ts'
 
 test('the arguments of a run are one array', () => {
   assert.deepEqual(readArguments('["a", 1]'), { value: ['a', 1] })
@@ -34,4 +41,14 @@ test('a run shows its result, or why it failed', () => {
   assert.equal(resultText({ ...run, result: { a: 1 } }), '{\n  "a": 1\n}')
   assert.equal(resultText({ ...run, status: 400, message: 'Bad' }), 'Bad')
   assert.equal(resultText(run), '')
+})
+
+test('a function is called by a query with its arguments as parameters', () => {
+  const { text, parameters } = functionQuery('minutesLeft', [{ ttl: 90 }, null])
+  assert.equal(text, 'SELECT VALUE udf.minutesLeft(@p0, @p1)')
+  assert.deepEqual(parameters, [
+    { name: '@p0', value: { ttl: 90 } },
+    { name: '@p1', value: null },
+  ])
+  assert.equal(functionQuery('now', []).text, 'SELECT VALUE udf.now()')
 })

@@ -1,7 +1,8 @@
 /** Names, first texts and forms of scripts. */
 
+import { newQueryId, type QueryBody } from '../../api/calls.ts'
 import type { ScriptKind, ScriptRun } from '../../api/container-shapes.ts'
-import { idProblem } from '../../app/new-container-rules.ts'
+import { idProblem } from '../../containers/input-rules.ts'
 
 export const kinds: readonly ScriptKind[] = ['procedures', 'triggers', 'functions']
 
@@ -76,6 +77,16 @@ export function readPartitionKey(text: string, levels: number): { value?: unknow
     // The message below says what to write.
   }
   return { problem: `Write JSON, for instance ${example}.` }
+}
+
+/** A query whose only row is what the function answers. */
+export function functionQuery(id: string, args: readonly unknown[]): Extract<QueryBody, { text: string }> {
+  const parameters = args.map((value, at) => ({ name: `@p${at}`, value }))
+  return {
+    id: newQueryId(),
+    text: `SELECT VALUE udf.${id}(${parameters.map(({ name }) => name).join(', ')})`,
+    parameters,
+  }
 }
 
 /** What a run answered, as JSON. */

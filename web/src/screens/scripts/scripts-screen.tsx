@@ -4,13 +4,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { isAborted } from '../../api/client.ts'
 import { getScript, getScripts } from '../../api/container-calls.ts'
 import type { Script, ScriptKind, ScriptList } from '../../api/container-shapes.ts'
-import { setParams } from '../../app/router.ts'
-import { addressOf } from '../../app/routes.ts'
-import type { ScreenProps } from '../../app/screens.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
-import { mayWrite } from '../../live/store.ts'
+import { mayWrite } from '../../live/server-state.ts'
 import { useWatch } from '../../live/use-watch.ts'
+import { setParams } from '../../navigation/router.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import type { ScreenProps } from '../screen-props.ts'
 import { RunPanel } from './run-panel.tsx'
 import { ScriptEditor } from './script-editor.tsx'
 import { kinds, kindTitle } from './script-words.ts'
@@ -121,6 +121,8 @@ export function ScriptsScreen({ route, container }: ScreenProps) {
             }}
             onDeleted={() => {
               setOpened(undefined)
+              // Otherwise it is the first of the list, and would be opened.
+              setList({ ...list, [kind]: list[kind].filter(({ id }) => id !== wanted) })
               setParams({ kind: undefined, script: undefined, pane: undefined })
               void loadList()
             }}

@@ -1,6 +1,10 @@
 /** Reads the JSON of a form: the value, or what is wrong with it and where. */
 
-export function readJson(text: string): { value?: unknown; problem?: string } {
+import { ttlSecondsMax } from '../../containers/input-rules.ts'
+
+type JsonObject = Record<string, unknown>
+
+export function readJson(text: string): { value?: JsonObject; problem?: string } {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -9,7 +13,16 @@ export function readJson(text: string): { value?: unknown; problem?: string } {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { problem: 'Write one JSON object: {…}.' }
-  return { value }
+  return { value: value as JsonObject }
+}
+
+/** The default ttl of a changed definition; undefined: it is the same, or none that the server takes. */
+export function newDefaultTtl(before: JsonObject, after: JsonObject): number | null | undefined {
+  const wanted = after.defaultTtl ?? null
+  if (wanted === (before.defaultTtl ?? null)) return undefined
+  if (wanted === null) return null
+  const isTtl = typeof wanted === 'number' && Number.isInteger(wanted) && wanted >= -1 && wanted !== 0
+  return isTtl && wanted <= ttlSecondsMax ? wanted : undefined
 }
 
 /** Browsers tell the place of a mistake in different words. */

@@ -3,16 +3,18 @@
 import { useState } from 'preact/hooks'
 import { ApiError } from '../../api/client.ts'
 import { putSettings } from '../../api/container-calls.ts'
-import type { IndexState, NosqlSettings } from '../../api/container-shapes.ts'
-import { announce, announceNow } from '../../components/announce.tsx'
+import type { IndexState, NosqlSettings, Preview } from '../../api/container-shapes.ts'
 import { CodeField } from '../../components/code/code-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
-import { mayWrite } from '../../live/store.ts'
-import { readJson } from './definition-form.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { newDefaultTtl, readJson } from './definition-form.ts'
 import { Frame } from './frame.tsx'
 import type { PartProps } from './part.ts'
-import { SaveBar } from './save-bar.tsx'
+import { PreviewCard } from './preview-card.tsx'
+import { usePreview } from './previews.ts'
+import { useSaving } from './saving.tsx'
+import { saveLabel } from './ttl-preview.ts'
 
 type Props = PartProps<NosqlSettings>
 
@@ -22,49 +24,38 @@ interface JsonPartProps extends Props {
   /** What is edited. */
   value: unknown
   /** The definition with the new value in its place. */
-  withValue: (value: unknown) => Record<string, unknown>
+  withValue: (value: Record<string, unknown>) => Record<string, unknown>
   children?: preact.ComponentChildren
 }
 
 function JsonPart({ name, settings, onSettings, title, lead, value, withValue, children }: JsonPartProps) {
   const first = JSON.stringify(value, null, 2)
   const [text, setText] = useState(first)
-  const [isSaving, setSaving] = useState(false)
-  const [note, setNote] = useState<string | undefined>()
-  const [error, setError] = useState<unknown>()
   const read = readJson(text)
   const isDirty = text !== first
-  const save = async () => {
-    if (!isDirty || read.problem !== undefined || isSaving || !mayWrite.value) return
-    setSaving(true)
-    setError(undefined)
+  const definition = read.value && withValue(read.value)
+  const wanted = definition && newDefaultTtl(settings.definition, definition)
+  const { preview, isCounting, take } = usePreview(name, wanted)
+  const shown = wanted === undefined || isCounting ? undefined : preview
+  const put = async () => {
     try {
-      const next = await putSettings(name, { definition: withValue(read.value) }, settings.etag)
-      onSettings(next)
-      setText(text)
-      setNote('Saved.')
-      announce('Saved.')
+      const body = { definition: definition!, ...(shown && { expectNow: shown.now }) }
+      onSettings(await putSettings(name, body, settings.etag))
     } catch (thrown) {
-      setError(thrown)
-      announceNow(thrown instanceof Error ? thrown.message : 'The setting was not saved.')
+      const counted = thrown instanceof ApiError ? (thrown.body.preview as Preview | undefined) : undefined
+      if (counted) take({ ...counted, isAbout: false })
+      throw thrown
     }
-    setSaving(false)
   }
+  const { save, bar, error, forget } = useSaving({
+    isDirty,
+    problem: read.problem ?? (isCounting ? 'What would die is still being counted.' : undefined),
+    label: saveLabel(shown),
+    isDanger: shown !== undefined && shown.now > 0,
+    put,
+    onDiscard: () => setText(first),
+  })
   const isStale = error instanceof ApiError && error.status === 412
-  const bar = (
-    <SaveBar
-      isDirty={isDirty}
-      problem={read.problem}
-      isSaving={isSaving}
-      note={note}
-      onSave={save}
-      onDiscard={() => {
-        setText(first)
-        setError(undefined)
-        setNote(undefined)
-      }}
-    />
-  )
   return (
     <Frame title={title} lead={lead} onSave={save} bar={bar}>
       <div class="settings-editor">
@@ -75,8 +66,7 @@ function JsonPart({ name, settings, onSettings, title, lead, value, withValue, c
           isReadOnly={!mayWrite.value}
           onChange={next => {
             setText(next)
-            setNote(undefined)
-            setError(undefined)
+            forget()
           }}
         />
       </div>
@@ -86,12 +76,13 @@ function JsonPart({ name, settings, onSettings, title, lead, value, withValue, c
           <span>{read.problem}</span>
         </p>
       )}
+      {wanted !== undefined && <PreviewCard preview={preview} api="nosql" isChanged isCounting={isCounting} />}
       {error !== undefined && (
         <Refusal
           error={error}
           {...(isStale && {
-            message:
-              'Somebody else has changed this container meanwhile. Nothing of yours was written; discard, and begin with theirs.',
+            message: `Somebody else has changed this container meanwhile.
+              Nothing of yours was written; discard, and begin with theirs.`,
           })}
         />
       )}
@@ -100,13 +91,18 @@ function JsonPart({ name, settings, onSettings, title, lead, value, withValue, c
   )
 }
 
+const indexingLead = `Which paths may be indexed. Within it, indexes are made when queries would use them,
+  and dropped when none does.`
+const wholeLead = `The whole definition, as the protocol shows it: also computed properties, vector and full-text
+  policies. Partition key, unique keys and conflict resolution cannot be changed.`
+
 export function IndexingPolicy(props: Props) {
   const { definition, indexes } = props.settings
   return (
     <JsonPart
       {...props}
       title="Indexing policy"
-      lead="Which paths may be indexed. Within it, indexes are made when queries would use them, and dropped when none does."
+      lead={indexingLead}
       value={definition.indexingPolicy ?? {}}
       withValue={indexingPolicy => ({ ...definition, indexingPolicy })}
     >
@@ -120,9 +116,9 @@ export function Definition(props: Props) {
     <JsonPart
       {...props}
       title="All as JSON"
-      lead="The whole definition, as the protocol shows it: also computed properties, vector and full-text policies. Partition key, unique keys and conflict resolution cannot be changed."
+      lead={wholeLead}
       value={props.settings.definition}
-      withValue={value => value as Record<string, unknown>}
+      withValue={value => value}
     />
   )
 }

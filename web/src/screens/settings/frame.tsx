@@ -3,11 +3,11 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Container } from '../../api/shapes.ts'
-import { containerDetails } from '../../app/container-details.ts'
-import { addressOf, type ContainerRoute } from '../../app/routes.ts'
-import { openDeleteContainer } from '../../app/shell-dialogs.tsx'
-import { placeWord } from '../../app/words.ts'
-import { mayWrite } from '../../live/store.ts'
+import { containerDetails } from '../../containers/container-details.ts'
+import { openDeleteContainer } from '../../containers/delete-container.tsx'
+import { placeWord } from '../../containers/words.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { addressOf, type ContainerRoute } from '../../navigation/routes.ts'
 
 export interface PartName {
   id: string

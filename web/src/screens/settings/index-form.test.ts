@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endText, fieldProblem, keyText, readAfter, readKey } from './index-form.ts'
+import { endText, fieldProblem, indexKeyText, readAfter, readKey } from './index-form.ts'
 
 test('the time after a date may be nothing at all', () => {
   assert.deepEqual(readAfter(''), { seconds: 0 })
@@ -30,5 +30,5 @@ test('an index says how documents end by it', () => {
   assert.equal(endText('modification', 2_592_000), '30 d after the last modification')
   assert.equal(endText('modification', -1), 'by a ttl of its own only')
   assert.equal(endText('date', 0), 'at the date')
-  assert.equal(keyText({ 'review.dueAt': 1 }), '{ "review.dueAt": 1 }')
+  assert.equal(indexKeyText({ 'review.dueAt': 1 }), '{ "review.dueAt": 1 }')
 })

@@ -1,7 +1,7 @@
 /** What a form about an index of a collection holds, before the server checks it. */
 
-import { ttlSecondsMax } from '../../app/new-container-rules.ts'
-import { parseSpan, spanText } from '../../live/time-text.ts'
+import { ttlSecondsMax } from '../../containers/input-rules.ts'
+import { parseSpan, spanText } from '../../time/time-text.ts'
 
 /** Seconds after the date in a document; 0: at the date. */
 export function readAfter(text: string): { seconds?: number; problem?: string } {
@@ -21,7 +21,7 @@ export function fieldProblem(field: string): string | undefined {
 }
 
 /** `{ "closedAt": 1 }` */
-export function keyText(key: Readonly<Record<string, unknown>>): string {
+export function indexKeyText(key: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(key).map(([name, order]) => `${JSON.stringify(name)}: ${JSON.stringify(order)}`)
   return `{ ${fields.join(', ')} }`
 }

@@ -1,19 +1,17 @@
-/** The parts of the settings of a Mongo collection: its TTL indexes, all indexes, shard key, change streams. */
+/** The parts of a Mongo collection's settings: its TTL indexes, all indexes, shard key, change streams. */
 
 import { useState } from 'preact/hooks'
-import { dropIndex, switchMongo } from '../../api/container-calls.ts'
-import type { MongoIndex, MongoSettings, MongoSwitches } from '../../api/container-shapes.ts'
-import { showDialog } from '../../app/dialogs.ts'
-import type { TtlChoice } from '../../app/new-container-rules.ts'
+import { switchMongo } from '../../api/container-calls.ts'
+import type { MongoIndex, MongoSettings, MongoSwitches, Shares } from '../../api/container-shapes.ts'
 import { CodeView } from '../../components/code-view.tsx'
-import { ConfirmDelete } from '../../components/confirm-delete.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toasts.tsx'
-import { mayWrite } from '../../live/store.ts'
-import { count } from '../../live/time-text.ts'
+import type { TtlChoice } from '../../containers/input-rules.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { count } from '../../text/number-text.ts'
 import { Frame } from './frame.tsx'
-import { openEditIndex, openNewDateIndex, openNewIndex } from './index-dialogs.tsx'
-import { endText, keyText } from './index-form.ts'
+import { openDropIndex, openEditIndex, openNewDateIndex, openNewIndex } from './index-dialogs.tsx'
+import { endText, indexKeyText } from './index-form.ts'
 import type { PartProps } from './part.ts'
 import type { RadioCard } from './radio-cards.tsx'
 import { Switch } from './switch.tsx'
@@ -113,12 +111,16 @@ function EndingIndexes({ name, onSettings, settings, indexes }: Props & { indexe
           </tr>
         </thead>
         <tbody>
-          {indexes.map(index => (
+          {indexes.map((index, at) => (
             <tr key={index.name}>
               <td class="mono">{index.name}</td>
-              <td class="mono t2">{keyText(index.key)}</td>
+              <td class="mono t2">{indexKeyText(index.key)}</td>
               <td class="hide-m">{endText(index.kind as 'date', index.expireAfterSeconds ?? 0)}</td>
-              <td class="r hide-m">{endsOf(index, settings)}</td>
+              {at === 0 && (
+                <td class="r hide-m" rowSpan={indexes.length}>
+                  {endedTogether(indexes, settings.shares)}
+                </td>
+              )}
               <td class="r">
                 {index.kind === 'date' && mayWrite.value && (
                   <button
@@ -139,10 +141,13 @@ function EndingIndexes({ name, onSettings, settings, indexes }: Props & { indexe
   )
 }
 
-/** The index on `_ts` ends those without a ttl of their own. */
-function endsOf({ kind, ends, expireAfterSeconds = 0 }: MongoIndex, { shares }: MongoSettings): string {
-  if (kind === 'date') return ends === undefined ? '' : count(ends)
-  return count((expireAfterSeconds > 0 ? shares.none : 0) + shares.own)
+/** All of them together: no count tells which one of several dates comes first. */
+function endedTogether(indexes: readonly MongoIndex[], { none, own, isAbout }: Shares): string {
+  const inheriting = indexes.some(
+    ({ kind, expireAfterSeconds = 0 }) => kind === 'modification' && expireAfterSeconds > 0,
+  )
+  const number = `${isAbout ? 'about ' : ''}${count((inheriting ? none : 0) + own)}`
+  return indexes.length > 1 ? `${number} together` : number
 }
 
 function Switches({ settings }: { settings: MongoSettings }) {
@@ -183,17 +188,6 @@ function Switches({ settings }: { settings: MongoSettings }) {
 }
 
 export function MongoIndexes({ settings, name, onSettings }: Props) {
-  const drop = (index: MongoIndex) =>
-    showDialog(close => (
-      <ConfirmDelete
-        title={`Drop the index ${index.name}?`}
-        label="Drop index"
-        onClose={close}
-        run={async () => onSettings(await dropIndex(name, index.name))}
-      >
-        <p class="t2">Queries that used it read the documents instead. Nothing is deleted.</p>
-      </ConfirmDelete>
-    ))
   return (
     <Frame
       title="Indexes"
@@ -227,7 +221,7 @@ export function MongoIndexes({ settings, name, onSettings }: Props) {
               {settings.indexes.map(index => (
                 <tr key={index.name}>
                   <td class="mono">{index.name}</td>
-                  <td class="mono t2">{keyText(index.key)}</td>
+                  <td class="mono t2">{indexKeyText(index.key)}</td>
                   <td class="hide-m">{kindText(index)}</td>
                   <td class="r">
                     {index.kind === 'plain' && index.name !== '_id_' && mayWrite.value && (
@@ -235,7 +229,7 @@ export function MongoIndexes({ settings, name, onSettings }: Props) {
                         type="button"
                         class="btn txt sm dgr"
                         aria-label={`Drop ${index.name}`}
-                        onClick={() => drop(index)}
+                        onClick={() => openDropIndex({ name, onSettings }, index)}
                       >
                         Drop
                       </button>

@@ -3,17 +3,17 @@
 import { useState } from 'preact/hooks'
 import { putSettings } from '../../api/container-calls.ts'
 import type { NosqlSettings } from '../../api/container-shapes.ts'
-import type { TtlChoice } from '../../app/new-container-rules.ts'
-import { announce } from '../../components/announce.tsx'
 import { Field } from '../../components/field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
-import { mayWrite } from '../../live/store.ts'
-import { count, parseSpan, spanText } from '../../live/time-text.ts'
+import type { TtlChoice } from '../../containers/input-rules.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { counted } from '../../text/number-text.ts'
+import { parseSpan, spanText } from '../../time/time-text.ts'
 import { Frame } from './frame.tsx'
 import type { PartProps } from './part.ts'
 import type { RadioCard } from './radio-cards.tsx'
-import { SaveBar } from './save-bar.tsx'
+import { useSaving } from './saving.tsx'
 import { Switch } from './switch.tsx'
 import { TtlPart } from './ttl-part.tsx'
 import { ttlName } from './ttl-preview.ts'
@@ -74,47 +74,30 @@ export function ChangeFeed({ name, settings, onSettings }: Props) {
   const minutes = policy?.retentionDuration ?? 0
   const first = { isOn: minutes > 0, text: spanText((minutes || logMinutesDefault) * 60) }
   const [draft, setDraft] = useState(first)
-  const [isSaving, setSaving] = useState(false)
-  const [note, setNote] = useState<string | undefined>()
-  const [error, setError] = useState<unknown>()
   const seconds = parseSpan(draft.text)
   const isWhole = seconds !== undefined && seconds > 0 && seconds % 60 === 0
   const problem = draft.isOn && !isWhole ? 'Use whole minutes, for instance 60 m, 1 h, 7 d.' : undefined
   const wanted = draft.isOn ? (seconds ?? 0) / 60 : 0
   const isDirty = problem !== undefined || wanted !== minutes
-  const change = (next: Partial<typeof draft>) => {
-    setDraft({ ...draft, ...next })
-    setNote(undefined)
-    setError(undefined)
-  }
-  const save = async () => {
-    if (!isDirty || problem !== undefined || isSaving || !mayWrite.value) return
-    setSaving(true)
+  const put = async () => {
     const { changeFeedPolicy: _, ...rest } = settings.definition
     const definition = wanted > 0 ? { ...rest, changeFeedPolicy: { retentionDuration: wanted } } : rest
-    try {
-      onSettings(await putSettings(name, { definition }, settings.etag))
-      setNote('Saved.')
-      announce('Saved.')
-    } catch (thrown) {
-      setError(thrown)
-    }
-    setSaving(false)
+    onSettings(await putSettings(name, { definition }, settings.etag))
   }
-  const bar = (
-    <SaveBar
-      isDirty={isDirty}
-      problem={problem}
-      isSaving={isSaving}
-      note={note}
-      onSave={save}
-      onDiscard={() => change(first)}
-    />
-  )
+  const { save, bar, error, forget } = useSaving({ isDirty, problem, put, onDiscard: () => setDraft(first) })
+  const change = (next: Partial<typeof draft>) => {
+    setDraft({ ...draft, ...next })
+    forget()
+  }
   return (
     <Frame
       title="Change feed"
-      lead="The newest version of each item can always be followed. Replaced versions, deletes and deaths only while a log keeps them."
+      lead={
+        <>
+          The newest version of each item can always be followed. Replaced versions, deletes and deaths only while a log
+          keeps them.
+        </>
+      }
       onSave={save}
       bar={bar}
     >
@@ -133,7 +116,7 @@ export function ChangeFeed({ name, settings, onSettings }: Props) {
         <div class="narrow-field">
           <Field
             label="Kept for"
-            hint={isWhole ? `= ${count(wanted)} minute(s)` : undefined}
+            hint={isWhole ? `= ${counted(wanted, 'minute')}` : undefined}
             {...(problem !== undefined && { problem })}
             unit={<span class="t3 fs12">d, h, m</span>}
           >

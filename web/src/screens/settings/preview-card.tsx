@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { Preview } from '../../api/container-shapes.ts'
 import type { Api } from '../../api/shapes.ts'
 import { Icon } from '../../components/icon.tsx'
-import { count } from '../../live/time-text.ts'
+import { count } from '../../text/number-text.ts'
 import { goneSentence, laterOf, plainText, previewSentence, type SentencePart } from './ttl-preview.ts'
 
 const toneClass = { danger: 'danger', life: 'life', never: 'never', plain: 't1', quiet: '' } as const

@@ -1,7 +1,7 @@
 /** The bar at the bottom of a part of the settings: what changed, and the buttons that end the change. */
 
 import type { ComponentChildren } from 'preact'
-import { mayWrite } from '../../live/store.ts'
+import { mayWrite } from '../../live/server-state.ts'
 
 interface SaveBarProps {
   isDirty: boolean
@@ -10,8 +10,8 @@ interface SaveBarProps {
   isSaving: boolean
   /** Said in the place of "One setting changed". */
   note?: ComponentChildren
-  label?: string
-  isDanger?: boolean
+  label?: string | undefined
+  isDanger?: boolean | undefined
   onSave: () => void
   onDiscard: () => void
 }

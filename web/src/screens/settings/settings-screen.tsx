@@ -1,13 +1,13 @@
 /** The settings of a container, part by part, as in the portal. */
 
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { getSettings } from '../../api/container-calls.ts'
 import type { MongoSettings, NosqlSettings, Settings } from '../../api/container-shapes.ts'
-import type { ScreenProps } from '../../app/screens.ts'
 import { Refusal } from '../../components/refusal.tsx'
 import { useRefresh } from '../../live/refresh.ts'
-import { reloadTree } from '../../live/store.ts'
+import { reloadTree } from '../../live/server-state.ts'
 import { useWatch } from '../../live/use-watch.ts'
+import type { ScreenProps } from '../screen-props.ts'
 import { Definition, IndexingPolicy } from './definition-part.tsx'
 import { FrameContext, type PartName } from './frame.tsx'
 import { ChangeStreams, MongoIndexes, MongoTtl, ShardKey } from './mongo-parts.tsx'
@@ -35,23 +35,28 @@ const mongoParts: readonly PartName[] = [
 export function SettingsScreen({ route, container }: ScreenProps) {
   const [settings, setSettings] = useState<Settings | undefined>()
   const [error, setError] = useState<unknown>()
+  const saves = useRef(0)
   const { database } = route
   const name = { database, container: route.container }
   useWatch(name)
   useRefresh(
     async signal => {
+      const savesBefore = saves.current
       try {
-        setSettings(await getSettings(name, signal))
+        const next = await getSettings(name, signal)
+        // What was asked for before a save may come after its answer.
+        if (saves.current === savesBefore) setSettings(known => (isSame(known, next) ? known : next))
         setError(undefined)
       } catch (thrown) {
         if (signal.aborted) throw thrown
         setError(thrown)
       }
     },
-    { gapMs: 1000, events: ['catalog'] },
+    { gapMs: 2000, events: ['catalog', 'counts', 'time'] },
     [database, route.container],
   )
   const take = (next: Settings) => {
+    saves.current++
     setSettings(next)
     // The header and the tree show some of it.
     void reloadTree().catch(() => {})
@@ -70,6 +75,11 @@ export function SettingsScreen({ route, container }: ScreenProps) {
       )}
     </FrameContext.Provider>
   )
+}
+
+/** Both come from the same call, so their fields have one order. */
+function isSame(one: Settings | undefined, other: Settings): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 type Shared = Omit<Parameters<typeof ThroughputPart>[0], 'settings'> & { part: string }

@@ -2,17 +2,22 @@
 
 import { useState } from 'preact/hooks'
 import { putSettings } from '../../api/container-calls.ts'
-import { announce } from '../../components/announce.tsx'
 import { Field } from '../../components/field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
-import { mayWrite, session } from '../../live/store.ts'
-import { count } from '../../live/time-text.ts'
+import {
+  leastText,
+  readThroughput,
+  ruLabel,
+  type ThroughputKind,
+  throughputHint,
+} from '../../containers/throughput-form.ts'
+import { mayWrite, session } from '../../live/server-state.ts'
+import { count } from '../../text/number-text.ts'
 import { Frame } from './frame.tsx'
 import type { PartProps } from './part.ts'
 import { RadioCards } from './radio-cards.tsx'
-import { SaveBar } from './save-bar.tsx'
-import { readThroughput, type ThroughputKind, throughputLimits } from './throughput-form.ts'
+import { useSaving } from './saving.tsx'
 
 export function ThroughputPart({ name, container, settings, onSettings }: PartProps) {
   const now = settings.throughput
@@ -22,28 +27,17 @@ export function ThroughputPart({ name, container, settings, onSettings }: PartPr
     text: String(now?.kind === 'autoscale' ? now.maxRuPerSecond : (now?.ruPerSecond ?? 400)),
   })
   const [draft, setDraft] = useState(first)
-  const [isSaving, setSaving] = useState(false)
-  const [note, setNote] = useState<string | undefined>()
-  const [error, setError] = useState<unknown>()
   const { throughput, problem } = readThroughput(draft.kind, draft.text)
   const isDirty = draft.kind !== first().kind || draft.text !== first().text
-  const limits = throughputLimits[draft.kind]
+  const { save, bar, error, forget } = useSaving({
+    isDirty,
+    problem,
+    put: async () => onSettings(await putSettings(name, { throughput: throughput! })),
+    onDiscard: () => setDraft(first()),
+  })
   const change = (next: Partial<typeof draft>) => {
     setDraft({ ...draft, ...next })
-    setNote(undefined)
-    setError(undefined)
-  }
-  const save = async () => {
-    if (!throughput || !isDirty || isSaving || !mayWrite.value) return
-    setSaving(true)
-    try {
-      onSettings(await putSettings(name, { throughput }))
-      setNote('Saved.')
-      announce('Saved.')
-    } catch (thrown) {
-      setError(thrown)
-    }
-    setSaving(false)
+    forget()
   }
   const lead = (
     <>
@@ -61,16 +55,6 @@ export function ThroughputPart({ name, container, settings, onSettings }: PartPr
       </Frame>
     )
   }
-  const bar = (
-    <SaveBar
-      isDirty={isDirty}
-      problem={problem}
-      isSaving={isSaving}
-      note={note}
-      onSave={save}
-      onDiscard={() => change(first())}
-    />
-  )
   return (
     <Frame title="Throughput" lead={lead} onSave={save} bar={bar}>
       {session.value?.rateLimit === false && (
@@ -93,12 +77,12 @@ export function ThroughputPart({ name, container, settings, onSettings }: PartPr
             text: 'Follows the load, between a tenth of the maximum and the maximum.',
           },
         ]}
-        onChange={kind => change({ kind, ...(kind === 'autoscale' && Number(draft.text) < 1000 && { text: '1000' }) })}
+        onChange={kind => change({ kind, text: leastText(kind, draft.text) })}
       />
       <div class="narrow-field">
         <Field
-          label={draft.kind === 'manual' ? 'RU per second' : 'Maximum RU per second'}
-          hint={`${count(limits.least)} to ${count(limits.most)}, in steps of ${count(limits.step)}.`}
+          label={ruLabel[draft.kind]}
+          hint={throughputHint(draft.kind)}
           {...(problem !== undefined && { problem })}
           unit={<span class="t3 fs12">RU/s</span>}
         >

@@ -3,23 +3,24 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError } from '../../api/client.ts'
-import { previewTtl, putSettings } from '../../api/container-calls.ts'
+import { putSettings } from '../../api/container-calls.ts'
 import type { Preview, Settings } from '../../api/container-shapes.ts'
 import type { Container, ContainerName, Ttl } from '../../api/shapes.ts'
-import { readTtlField, type TtlChoice } from '../../app/new-container-rules.ts'
-import { go } from '../../app/router.ts'
-import { addressOf } from '../../app/routes.ts'
 import { announce, announceNow } from '../../components/announce.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
-import { itemNowMs } from '../../live/clock.ts'
-import { useRefresh } from '../../live/refresh.ts'
-import { mayWrite } from '../../live/store.ts'
-import { count, counted, spanText } from '../../live/time-text.ts'
+import { readTtlField, type TtlChoice } from '../../containers/input-rules.ts'
+import { mayWrite } from '../../live/server-state.ts'
+import { go } from '../../navigation/router.ts'
+import { addressOf } from '../../navigation/routes.ts'
+import { count, counted } from '../../text/number-text.ts'
+import { itemNowMs } from '../../time/clock.ts'
+import { spanText } from '../../time/time-text.ts'
 import { Frame } from './frame.tsx'
 import type { PartProps } from './part.ts'
 import { PreviewCard, Sentence } from './preview-card.tsx'
+import { usePreview } from './previews.ts'
 import { type RadioCard, RadioCards } from './radio-cards.tsx'
 import { SaveBar } from './save-bar.tsx'
 import { ends, plainText, previewSentence, saveLabel, ttlName } from './ttl-preview.ts'
@@ -32,11 +33,6 @@ const presets = [
   { value: '2592000', label: '30 d' },
   { value: '31536000', label: '1 y' },
 ] as const
-
-/** A person who types is not asked after each key. */
-const typingMs = 250
-/** Deaths change the numbers all the time. */
-const gapMs = 2_000
 
 interface Draft {
   choice: TtlChoice
@@ -51,44 +47,6 @@ function draftOf(ttl: Ttl): Draft {
 function defaultOf(ttl: Ttl): number | null {
   if (ttl.kind === 'on') return ttl.seconds
   return ttl.kind === 'no default' ? -1 : null
-}
-
-/** The value once nobody has typed for a moment. */
-function useSettled<Value>(value: Value): Value {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), typingMs)
-    return () => clearTimeout(timer)
-  }, [value])
-  return settled
-}
-
-/** What would die under this default, counted again while items die and are written. */
-function usePreview(name: ContainerName, defaultTtl: number | null | undefined) {
-  const [counted, setCounted] = useState<{ defaultTtl: number | null; preview: Preview } | undefined>()
-  const [error, setError] = useState<unknown>()
-  const settled = useSettled(defaultTtl)
-  useRefresh(
-    async signal => {
-      if (settled === undefined) return
-      try {
-        setCounted({ defaultTtl: settled, preview: await previewTtl(name, settled, signal) })
-        setError(undefined)
-      } catch (thrown) {
-        if (signal.aborted) throw thrown
-        setError(thrown)
-      }
-    },
-    { gapMs, events: ['deaths', 'changes', 'counts'] },
-    [name.database, name.container, settled],
-  )
-  const isCurrent = counted !== undefined && counted.defaultTtl === defaultTtl
-  return {
-    preview: counted?.preview,
-    isCounting: defaultTtl !== undefined && !isCurrent && error === undefined,
-    error,
-    take: (preview: Preview) => defaultTtl !== undefined && setCounted({ defaultTtl, preview }),
-  }
 }
 
 interface TtlPartProps extends PartProps {
@@ -110,7 +68,8 @@ export function TtlPart({ name, container, settings, onSettings, cards, lead, ch
   const problem = draft.text.trim() === '' ? undefined : badNumber
   const wanted = badNumber === undefined ? defaultTtl : undefined
   const isChanged = badNumber !== undefined || defaultTtl !== current
-  const { preview, isCounting, error, take } = usePreview(name, wanted)
+  // Documents with dates die by those, as if there were no default.
+  const { preview, isCounting, error, take } = usePreview(name, ttl.kind === 'date' ? -1 : wanted)
   // Somebody else may have changed the setting; what is typed here stays.
   const [seen, setSeen] = useState(current)
   useEffect(() => {
@@ -204,7 +163,7 @@ export function TtlPart({ name, container, settings, onSettings, cards, lead, ch
                 'How long?'
               ) : (
                 <>
-                  = <b class="t1 m">{count(wanted!)}</b> second(s)
+                  = <b class="t1 m">{counted(wanted!, 'second')}</b>
                 </>
               ))}
           </span>
@@ -269,7 +228,8 @@ function dying(name: ContainerName, defaultTtl: number) {
 }
 
 function createIndexText(collection: string, expireAfterSeconds: number): string {
-  return `db.getCollection(${JSON.stringify(collection)}).createIndex({ _ts: 1 }, { expireAfterSeconds: ${expireAfterSeconds} })`
+  const options = `{ expireAfterSeconds: ${expireAfterSeconds} }`
+  return `db.getCollection(${JSON.stringify(collection)}).createIndex({ _ts: 1 }, ${options})`
 }
 
 interface EndsProps {

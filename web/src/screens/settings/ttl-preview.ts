@@ -2,7 +2,8 @@
 
 import type { Preview } from '../../api/container-shapes.ts'
 import type { Api, Ttl } from '../../api/shapes.ts'
-import { count, counted, spanText } from '../../live/time-text.ts'
+import { count, counted } from '../../text/number-text.ts'
+import { spanText } from '../../time/time-text.ts'
 
 export interface SentencePart {
   readonly text: string
