@@ -4,14 +4,16 @@
 
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { createItemTableSql, itemTable } from '../src/adapters/sqlite/schema.ts'
-import { fileSettings } from '../src/adapters/sqlite/settings.ts'
+import { createItemTableSql, itemTable } from '../src/adapters/sqlite/file/schema.ts'
+import { fileSettings } from '../src/adapters/sqlite/file/settings.ts'
 import { machine } from '../src/base/clock.ts'
 
 const CONTAINER = 1
 const TS = 1_700_000_000
 
 export interface BareRow {
+  /** The keys by which the server orders its rows. Without them, rows come in the order of the index. */
+  readonly key?: { readonly epk: string; readonly pk: string }
   readonly id: string
   readonly body: Uint8Array
 }
@@ -33,9 +35,9 @@ export class BareInserts implements Disposable {
     const cpuBefore = process.cpuUsage()
     for (let at = 0; at < rows.length; at += perTransaction) {
       this.#db.exec('BEGIN IMMEDIATE')
-      for (const { id, body } of rows.slice(at, at + perTransaction)) {
+      for (const { key, id, body } of rows.slice(at, at + perTransaction)) {
         const sequence = ++this.#sequence
-        this.#insert.run(sequence, '00', '', id, TS, null, sequence, body)
+        this.#insert.run(sequence, key?.epk ?? '00', key?.pk ?? '', id, TS, null, sequence, body)
       }
       this.#db.exec('COMMIT')
     }

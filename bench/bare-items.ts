@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createItemTableSql, itemTable } from '../src/adapters/sqlite/schema.ts'
-import { fileSettings } from '../src/adapters/sqlite/settings.ts'
+import { createItemTableSql, itemTable } from '../src/adapters/sqlite/file/schema.ts'
+import { fileSettings } from '../src/adapters/sqlite/file/settings.ts'
 import { machine } from '../src/base/clock.ts'
 
 const CONTAINER = 1

@@ -5,7 +5,7 @@
  */
 
 import { DatabaseSync } from 'node:sqlite'
-import { fileSettings } from '../src/adapters/sqlite/settings.ts'
+import { fileSettings } from '../src/adapters/sqlite/file/settings.ts'
 import { machine } from '../src/base/clock.ts'
 import { sweepRowsMax } from '../src/base/limits.ts'
 

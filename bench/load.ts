@@ -9,10 +9,16 @@ import { Connection } from './connection.ts'
 import { HttpFraming } from './http.ts'
 import { type MongoRequests, mongoSource } from './mongo-requests.ts'
 import { logIn, MongoFraming } from './mongo-wire.ts'
-import { createSource, type RequestSource, readSource } from './requests.ts'
+import { createSource, querySource, type RequestSource, readSource } from './requests.ts'
+
+interface Repeated {
+  readonly kind: 'read' | 'query'
+  readonly container: string
+  readonly items: number
+}
 
 type HttpRequests =
-  | { readonly kind: 'read'; readonly container: string; readonly items: number }
+  | Repeated
   | { readonly kind: 'create'; readonly container: string; readonly firstItem: number; readonly bytes: number }
 
 /** The expected answer. */
@@ -35,6 +41,8 @@ export interface LoadResult {
   readonly elapsedMs: number
   readonly p50Ms: number
   readonly p99Ms: number
+  readonly p999Ms: number
+  readonly maxMs: number
 }
 
 export type ToLoad = { readonly prepare: LoadOrder } | { readonly run: true }
@@ -55,11 +63,18 @@ function sourceFor({ requests }: LoadOrder): RequestSource {
   const key = JSON.stringify(requests)
   let round = rounds.get(key)
   if (round === undefined || machine.epochMs() - round.builtAtMs > SIGNATURE_LIFE_MS) {
-    const source = requests.kind === 'read' ? readSource(requests.container, requests.items) : mongoSource(requests)
+    const source = repeatedSource(requests)
     round = { source, builtAtMs: machine.epochMs() }
     rounds.set(key, round)
   }
   return round.source
+}
+
+/** What can be asked again and again. */
+function repeatedSource(requests: Repeated | MongoRequests): RequestSource {
+  if (!('container' in requests)) return mongoSource(requests)
+  const { kind, container, items } = requests
+  return kind === 'read' ? readSource(container, items) : querySource(container, items)
 }
 
 async function openConnection({ port, answers }: LoadOrder): Promise<Connection<unknown>> {
@@ -118,6 +133,8 @@ async function run(): Promise<LoadResult> {
     elapsedMs: endMs - startMs,
     p50Ms: percentile(histogram, completed, 0.5),
     p99Ms: percentile(histogram, completed, 0.99),
+    p999Ms: percentile(histogram, completed, 0.999),
+    maxMs: percentile(histogram, completed, 1),
   }
 }
 

@@ -83,19 +83,16 @@ export function documentBytes(n: number): Buffer {
 /** Position of the value of `_id`, the first field, in a document. */
 const ID_AT = 9
 
-/**
- * Makes many documents fast: copies one and overwrites `_id` and `group`. Documents whose numbers have the
- * same remainder share a group, so the documents of a group are far apart.
- */
+/** Makes many documents fast: copies one and overwrites `_id` and `group`. */
 export class DocumentStamp {
   readonly #template: Buffer
   readonly #groupAt: number
-  readonly #groups: number
+  readonly #groupOf: (n: number) => number
 
-  constructor(bytes: number, groups: number) {
+  constructor(bytes: number, groupOf: (n: number) => number) {
     this.#template = padded(bytes === DOCUMENT_BYTES ? benchDocument(0) : benchDocumentStart(0, 0), bytes)
     this.#groupAt = this.#template.indexOf('group\0') + 'group\0'.length
-    this.#groups = groups
+    this.#groupOf = groupOf
   }
 
   /** A buffer for `count` documents, one after the other. */
@@ -106,6 +103,6 @@ export class DocumentStamp {
   /** Turns the bytes at `at` into document `n`. */
   write(bytes: Buffer, at: number, n: number): void {
     writeDocumentId(bytes, at + ID_AT, n)
-    bytes.writeInt32LE(n % this.#groups, at + this.#groupAt)
+    bytes.writeInt32LE(this.#groupOf(n), at + this.#groupAt)
   }
 }

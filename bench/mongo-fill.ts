@@ -9,9 +9,9 @@ export const INSERT_CONNECTIONS = 2
 export const PER_MESSAGE = 1_000
 
 /** The server's answer to a message, on a separate connection. */
-export async function sampleReply(port: number, message: Buffer): Promise<Buffer> {
+export async function sampleReply(port: number, message: Buffer, needsLogin = true): Promise<Buffer> {
   const { promise: failure, reject } = Promise.withResolvers<never>()
-  const connection = await openMongo(port, reject)
+  const connection = await openMongo(port, reject, needsLogin)
   try {
     return await Promise.race([askMongo(connection, message), failure])
   } finally {

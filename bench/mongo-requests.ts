@@ -65,7 +65,8 @@ function findSource(count: number, requestOf: (n: number, lsid: Document) => Buf
 
 /** The buffer of each connection is reused: its message was answered, so it has been sent. */
 function insertSource(inserts: MongoInserts): RequestSource {
-  const stamp = new DocumentStamp(inserts.bytes, inserts.groups)
+  // Documents whose numbers have the same remainder share a group, so those of a group are far apart.
+  const stamp = new DocumentStamp(inserts.bytes, n => n % inserts.groups)
   const messages: InsertMessage[] = []
   let next = inserts.firstDocument
   return connection => {

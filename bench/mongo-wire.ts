@@ -83,9 +83,9 @@ export function documentOf(answer: Buffer): Document {
   return deserialize(answer.subarray(BODY_START))
 }
 
-export async function openMongo(port: number, failed: Failed): Promise<MongoConnection> {
+export async function openMongo(port: number, failed: Failed, needsLogin = true): Promise<MongoConnection> {
   const connection = await Connection.open(port, new MongoFraming(), failed)
-  await logIn(connection)
+  if (needsLogin) await logIn(connection)
   return connection
 }
 

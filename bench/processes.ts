@@ -3,6 +3,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { machine } from '../src/base/clock.ts'
@@ -19,10 +20,14 @@ export interface ServerProcess extends AsyncDisposable {
   readonly spawnedAtMs: number
 }
 
-/** Spawns node with `args` and waits for the first line on stdout from which `portOf` can read a port. */
-export async function startServer(args: readonly string[], portOf: (line: string) => number): Promise<ServerProcess> {
+/** Spawns a program, usually node, and waits for a line on stdout from which `portOf` can read a port. */
+export async function startServer(
+  args: readonly string[],
+  portOf: (line: string) => number,
+  program = process.execPath,
+): Promise<ServerProcess> {
   const spawnedAtMs = machine.monotonicMs()
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let stderr = ''
   child.stderr.on('data', chunk => {
     stderr = (stderr + chunk).slice(-2000)
@@ -45,6 +50,47 @@ export async function startServer(args: readonly string[], portOf: (line: string
   } finally {
     machine.clearTimeout(limit)
   }
+}
+
+/** Starts a program that says nothing of use, and waits until it listens. */
+export async function startProgram(program: string, args: readonly string[], port: number): Promise<ServerProcess> {
+  const spawnedAtMs = machine.monotonicMs()
+  const child = spawn(program, args, { stdio: 'ignore' })
+  let failure: Error | undefined
+  child.once('error', error => {
+    failure = error
+  })
+  while (!(await listens(port))) {
+    if (child.exitCode !== null) failure = new Error(`${program} ended with ${child.exitCode} before it was ready.`)
+    if (machine.monotonicMs() - spawnedAtMs > READY_LIMIT_MS) failure = new Error(`${program} was not ready in time.`)
+    if (failure !== undefined) {
+      await stop(child)
+      throw failure
+    }
+  }
+  return { pid: child.pid!, port, spawnedAtMs, [Symbol.asyncDispose]: () => stop(child) }
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    await new Promise(resolve => machine.setTimeout(() => resolve(undefined), 20))
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** A port that nobody uses now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -18,6 +18,8 @@ export interface Report {
   readonly rows: readonly (readonly string[])[]
   readonly findings: readonly Finding[]
   readonly notes: readonly string[]
+  /** What is saved beside the table, for charts. */
+  readonly data?: unknown
 }
 
 export function median(values: readonly number[]): number {
@@ -72,13 +74,16 @@ function table(header: readonly string[], rows: readonly (readonly string[])[]):
   return [line(header), widths.map(width => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n')
 }
 
+/** Text, median, single rounds, bound. */
+export function shownFinding(finding: Finding): string[] {
+  const { text, value, unit = '', digits = 2, range } = finding
+  const measured = value === undefined ? '' : `${figure(value, digits)}${unit}`
+  const rounds = range === undefined ? '' : `${figure(range[0], digits)} to ${figure(range[1], digits)}`
+  return [text, measured, rounds, verdict(finding)]
+}
+
 export function print(report: Report, command: string): void {
-  const findings = report.findings.map(finding => {
-    const { text, value, unit = '', digits = 2, range } = finding
-    const measured = value === undefined ? '' : `${figure(value, digits)}${unit}`
-    const rounds = range === undefined ? '' : `${figure(range[0], digits)} to ${figure(range[1], digits)}`
-    return [text, measured, rounds, verdict(finding)]
-  })
+  const findings = report.findings.map(shownFinding)
   const parts = [
     `\n== ${report.title}`,
     table(report.columns, report.rows),

@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, ask } from './http.ts'
 import { type ServerProcess, startServer } from './processes.ts'
@@ -41,6 +41,16 @@ export function scratchFolder(): { readonly path: string } & Disposable {
 
 export function startMayfly(data: string, ...more: readonly string[]): Promise<ServerProcess> {
   return startMayflyOf(THIS_CHECKOUT, ['--no-mongo', '--data', data, ...more], portOfJson)
+}
+
+/** The single executable that `npm run executable` made; undefined if nobody has. */
+export function findExecutable(): string | undefined {
+  const [found] = globSync(`release/mayfly-*-${process.platform}-${process.arch}/mayfly`, { cwd: THIS_CHECKOUT })
+  return found && join(THIS_CHECKOUT, found)
+}
+
+export function startExecutable(executable: string, data: string): Promise<ServerProcess> {
+  return startServer(['--port', '0', '--json', '--no-mongo', '--data', data], portOfJson, executable)
 }
 
 /** Mayfly, with the port of its Mongo side. */
@@ -152,8 +162,9 @@ export async function createDatabase(port: number): Promise<void> {
   await expect(201, port, signedRequest({ method: 'POST', path: '/dbs', body: JSON.stringify({ id: DATABASE }) }))
 }
 
-export async function createContainer(port: number, id: string, defaultTtl?: number): Promise<void> {
-  const body = JSON.stringify({ id, partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 }, defaultTtl })
+export async function createContainer(port: number, id: string, defaultTtl?: number, more: object = {}): Promise<void> {
+  const partitionKey = { paths: ['/pk'], kind: 'Hash', version: 2 }
+  const body = JSON.stringify({ id, partitionKey, defaultTtl, ...more })
   await expect(201, port, signedRequest({ method: 'POST', path: `/dbs/${DATABASE}/colls`, body }))
 }
 

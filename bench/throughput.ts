@@ -20,6 +20,8 @@ interface Round {
   readonly clientUsPerOp: number | undefined
   readonly p50Ms: number
   readonly p99Ms: number
+  readonly p999Ms: number
+  readonly maxMs: number
 }
 
 export type Rounds = ReadonlyMap<string, readonly Round[]>
@@ -33,9 +35,9 @@ export async function measure(load: Load, { server }: Target, order: Order): Pro
   await load.prepare({ connections: CONNECTIONS, ...order, port: server.port })
   const pids = [server.pid, load.pid]
   const before = pids.map(cpuUs)
-  const { completed, elapsedMs, p50Ms, p99Ms } = await load.run()
+  const { completed, elapsedMs, ...latencies } = await load.run()
   const [cpuUsPerOp, clientUsPerOp] = pids.map((pid, i) => quotient(difference(cpuUs(pid), before[i]), completed))
-  return { opsPerSecond: completed / (elapsedMs / 1000), cpuUsPerOp, clientUsPerOp, p50Ms, p99Ms, done: completed }
+  return { opsPerSecond: completed / (elapsedMs / 1000), cpuUsPerOp, clientUsPerOp, ...latencies, done: completed }
 }
 
 /**

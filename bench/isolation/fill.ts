@@ -8,6 +8,7 @@ import { createContainer } from '../targets.ts'
 import type { Ports } from './asking.ts'
 import {
   CONTAINER,
+  INDEXED,
   largeItems,
   MONGO_DATABASE,
   type NamedItem,
@@ -21,8 +22,11 @@ const perMessage = 1000
 /** The database must be there. */
 export async function fillHostileData({ http, mongo }: Ports, smallItems = SMALL_ITEMS): Promise<void> {
   await createContainer(http, CONTAINER, -1)
+  const compositeIndexes = [[{ path: '/k' }, { path: '/n' }]]
+  await createContainer(http, INDEXED, -1, { indexingPolicy: { compositeIndexes } })
   {
     using clients = await Clients.open(http)
+    for (const item of largeItems) await clients.ask(itemRequest(INDEXED, { ...item, k: 1 }), 201)
     for (const item of largeItems) await clients.ask(itemRequest(CONTAINER, item), 201)
     await clients.storm(smallItems, n => itemRequest(CONTAINER, smallItem(n)), 201)
     for (const [kind, bodies] of Object.entries(scripts)) {

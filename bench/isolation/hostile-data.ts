@@ -3,6 +3,8 @@
 import { MiB } from '../../src/base/limits.ts'
 
 export const CONTAINER = 'works'
+/** With an index, which small partitions do not need. */
+export const INDEXED = 'indexed'
 /** Another database, because a container belongs to one API. */
 export const MONGO_DATABASE = 'hostile'
 export const SMALL_ITEMS = 20_000
@@ -54,6 +56,19 @@ export const scripts = {
     queries: `() => {
       const next = () => __.queryDocuments(__.getSelfLink(), "SELECT * FROM c WHERE c.n = 0.5", next)
       next()
+    }`,
+    joins: `() => {
+      __.upsertDocument(__.getSelfLink(), { id: "written", pk: "list" })
+      const pairs = "FROM c JOIN x IN c.list JOIN y IN c.list"
+      __.queryDocuments(__.getSelfLink(), "SELECT DISTINCT VALUE x * 1000 + y " + pairs)
+    }`,
+    expressions: `() => {
+      __.upsertDocument(__.getSelfLink(), { id: "written", pk: "text" })
+      const found = 'SELECT VALUE ARRAY_LENGTH(REGEXEXTRACTALL(c.text, "(a|b)*?c|a")) FROM c'
+      __.queryDocuments(__.getSelfLink(), found)
+    }`,
+    functions: `() => {
+      __.queryDocuments(__.getSelfLink(), "SELECT VALUE COUNT(1) FROM c WHERE udf.slow(c.n) = 1")
     }`,
     writes: `() => {
       for (let i = 0; i < 2000; i++) __.upsertDocument(__.getSelfLink(), { id: "w" + i, pk: "many" })

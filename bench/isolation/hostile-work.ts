@@ -30,6 +30,4 @@ export interface HostileWork {
    * the waits of others count.
    */
   readonly isFlood?: boolean
-  /** A Mongo command that takes no maxTimeMS. */
-  readonly isUntimed?: boolean
 }

@@ -129,7 +129,6 @@ export const mongoWorks: readonly HostileWork[] = [
   },
   {
     name: 'insertMany of 100,000',
-    isUntimed: true,
     connections: 1,
     mongo: n => ({
       command: { insert: 'inserted', ordered: false },

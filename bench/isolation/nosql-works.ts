@@ -1,6 +1,7 @@
 /** Hostile works of the NoSQL API. */
 
-import { type NamedItem, SMALL_ITEMS } from './hostile-data.ts'
+import { DATABASE } from '../requests.ts'
+import { INDEXED, type NamedItem, SMALL_ITEMS } from './hostile-data.ts'
 import type { HostileWork, HttpWork } from './hostile-work.ts'
 
 function query(text: string, pk?: string, parameters: readonly object[] = []): HttpWork {
@@ -22,8 +23,19 @@ function sql(name: string, text: string, pk?: string): HostileWork {
   return { name, http: () => query(text, pk) }
 }
 
-function procedure(name: string, id: string, connections?: number): HostileWork {
-  const headers = { 'x-ms-documentdb-partitionkey': '["many"]' }
+/** Over one item of a container whose index fits. */
+function indexed(name: string, select: string, conditions: string, pk: string): HostileWork {
+  const asked = () => query(`SELECT VALUE ${select} WHERE c.k = 1 AND ${conditions}`, pk)
+  return { name, http: () => ({ ...asked(), path: `/dbs/${DATABASE}/colls/${INDEXED}/docs` }) }
+}
+
+interface ProcedureMore {
+  readonly connections?: number
+  readonly pk?: string
+}
+
+function procedure(name: string, id: string, { connections, pk = 'many' }: ProcedureMore = {}): HostileWork {
+  const headers = { 'x-ms-documentdb-partitionkey': JSON.stringify([pk]) }
   const http = (): HttpWork => ({ method: 'POST', path: `/sprocs/${id}`, headers, body: '[]' })
   return { name, http, ...(connections !== undefined && { connections }) }
 }
@@ -73,6 +85,8 @@ const patchOperations = {
 
 export const nosqlWorks: readonly HostileWork[] = [
   sql('JOIN 999 x 999, a filter that never holds', `SELECT VALUE 1 ${product} WHERE ${never}`, 'list'),
+  indexed('JOIN 999 x 999 x 999 beside an index', `1 ${product} JOIN z IN c.list`, 'x + y + z = -1', 'list'),
+  indexed('RegexExtractAll beside an index', 'REGEXEXTRACTALL(c.text, "(a|b)*?c|a") FROM c', 'true', 'text'),
   sql('DISTINCT over 999 x 999', `SELECT DISTINCT VALUE x * 1000 + y ${product}`, 'list'),
   sql('GROUP BY over 999 x 999', `SELECT x, COUNT(1) AS n, SUM(y) AS s ${product} GROUP BY x`, 'list'),
   sql(
@@ -122,11 +136,14 @@ export const nosqlWorks: readonly HostileWork[] = [
   { name: 'a query text of 500 KB', http: n => query(`SELECT VALUE ${n} + ${largeExpression(15)} FROM c`, 'list') },
   sql('a function without end in a query', 'SELECT VALUE udf.forever(c.n) FROM c'),
   sql('a slow function for each item', 'SELECT VALUE COUNT(1) FROM c WHERE udf.slow(c.n) = 1'),
-  procedure('procedures that loop', 'loop', 20),
+  procedure('procedures that loop', 'loop', { connections: 20 }),
   procedure('procedures with chains of promises', 'promises'),
   procedure('procedures whose steps are long', 'builtins'),
   procedure('procedures that query for ever', 'queries'),
   procedure('procedures that write 2,000 items', 'writes'),
+  procedure('procedures that join what they have written', 'joins', { pk: 'list' }),
+  procedure('procedures that search in 2 MB', 'expressions', { pk: 'text' }),
+  procedure('procedures that call a slow function for each item', 'functions'),
   {
     name: 'a trigger that loops',
     http: () => write({ id: 'triggered', pk: 'many' }, { 'x-ms-documentdb-pre-trigger-include': 'spin' }),

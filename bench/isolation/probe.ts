@@ -1,6 +1,7 @@
 /**
  * The measuring client: a process that sends point reads and single creates at fixed times. The wait of each
  * counts from the time at which it was due, so that a server that stands still is seen by all that were due.
+ * It also asks a bare server, which does nothing: what those requests wait, the machine is to blame for.
  */
 
 import { machine } from '../../src/base/clock.ts'
@@ -9,6 +10,7 @@ import { createSource, type RequestSource, readSource } from '../requests.ts'
 
 export interface ProbeOrder {
   readonly port: number
+  readonly barePort: number
   readonly container: string
   readonly items: number
   readonly firstItem: number
@@ -22,10 +24,17 @@ export interface Waits {
   readonly maxMs: number
 }
 
-export type FromProbe = { readonly reads: Waits; readonly creates: Waits } | { readonly error: string }
+export interface Probed {
+  readonly reads: Waits
+  readonly creates: Waits
+  readonly bare: Waits
+}
+
+export type FromProbe = Probed | { readonly error: string }
 
 const readEveryMs = 3
 const createEveryMs = 6
+const bareEveryMs = 6
 const connectionsOfEach = 8
 const itemBytes = 1000
 
@@ -48,6 +57,10 @@ class Kind {
     return this.#idle.length === connectionsOfEach && this.#due.length === 0
   }
 
+  close(): void {
+    for (const connection of this.#idle) connection.close()
+  }
+
   add(dueMs: number): void {
     this.#due.push(dueMs)
     this.#send()
@@ -68,7 +81,7 @@ class Kind {
   }
 }
 
-async function open(port: number, failed: (error: Error) => void): Promise<HttpConnection[]> {
+async function openAll(port: number, failed: (error: Error) => void): Promise<HttpConnection[]> {
   return Promise.all(Array.from({ length: connectionsOfEach }, () => openHttp(port, failed)))
 }
 
@@ -80,29 +93,34 @@ function waitsOf(list: readonly number[]): Waits {
 
 let reading: { readonly key: string; readonly source: RequestSource } | undefined
 
-async function probe({ port, container, items, firstItem, ms }: ProbeOrder): Promise<FromProbe> {
+async function probe({ port, barePort, container, items, firstItem, ms }: ProbeOrder): Promise<FromProbe> {
   const { promise: failure, reject } = Promise.withResolvers<never>()
   failure.catch(() => {})
   const key = `${container} ${items}`
   if (reading?.key !== key) reading = { key, source: readSource(container, items) }
-  const connections = [await open(port, reject), await open(port, reject)]
-  const reads = new Kind(reading.source, 200, [...connections[0]!], reject)
-  const creates = new Kind(createSource(container, firstItem, itemBytes), 201, [...connections[1]!], reject)
+  const open = () => openAll(port, reject)
+  const reads = new Kind(reading.source, 200, await open(), reject)
+  const creates = new Kind(createSource(container, firstItem, itemBytes), 201, await open(), reject)
+  const bare = new Kind(reading.source, 200, await openAll(barePort, reject), reject)
+  const kinds = [
+    { kind: reads, everyMs: readEveryMs, dueMs: 0 },
+    { kind: creates, everyMs: createEveryMs, dueMs: 0 },
+    { kind: bare, everyMs: bareEveryMs, dueMs: 0 },
+  ]
   const startMs = machine.monotonicMs()
-  let readDueMs = 0
-  let createDueMs = 0
   const working = (async () => {
     for (;;) {
       const now = machine.monotonicMs() - startMs
-      if (now >= ms && reads.isQuiet && creates.isQuiet) return
-      for (; readDueMs <= Math.min(now, ms); readDueMs += readEveryMs) reads.add(startMs + readDueMs)
-      for (; createDueMs <= Math.min(now, ms); createDueMs += createEveryMs) creates.add(startMs + createDueMs)
+      if (now >= ms && kinds.every(({ kind }) => kind.isQuiet)) return
+      for (const each of kinds) {
+        for (; each.dueMs <= Math.min(now, ms); each.dueMs += each.everyMs) each.kind.add(startMs + each.dueMs)
+      }
       await new Promise<void>(resolve => machine.setTimeout(resolve, 1))
     }
   })()
   await Promise.race([working, failure])
-  for (const connection of connections.flat()) connection.close()
-  return { reads: waitsOf(reads.waits), creates: waitsOf(creates.waits) }
+  for (const { kind } of kinds) kind.close()
+  return { reads: waitsOf(reads.waits), creates: waitsOf(creates.waits), bare: waitsOf(bare.waits) }
 }
 
 process.on('message', (order: ProbeOrder) => {

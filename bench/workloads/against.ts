@@ -17,6 +17,7 @@ import {
 } from '../targets.ts'
 import { compare, fill, interleave, type Target, THROUGHPUT_COLUMNS, throughputRows } from '../throughput.ts'
 import type { Context, Workload } from '../workload.ts'
+import { createLatency } from './create-latency.ts'
 
 const HERE = 'this checkout'
 const OTHER = 'the other'
@@ -102,7 +103,8 @@ export function againstCheckout(checkout: string): readonly Workload[] {
     name: comparison.name,
     run: (context: Context) => runComparison(comparison, checkout, context),
   }))
-  return [...throughput, { name: 'query', run: context => runQueries(checkout, context) }]
+  const query: Workload = { name: 'query', run: context => runQueries(checkout, context) }
+  return [...throughput, createLatency(checkout), query]
 }
 
 async function runComparison(

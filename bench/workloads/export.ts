@@ -1,6 +1,7 @@
 /** Exports items of 1 KB with `mayfly export`, compared with the change feed of the same container. */
 
 import { join } from 'node:path'
+import { flatMemory, MemorySamples } from '../memory-samples.ts'
 import { figure, median } from '../report.ts'
 import { DATABASE } from '../requests.ts'
 import { createContainer, createDatabase, scratchFolder, startMayfly } from '../targets.ts'
@@ -23,13 +24,19 @@ export const exportWorkload: Workload = {
     await createContainer(server.port, CONTAINER)
     await fill(load, server, { container: CONTAINER, count: items, bytes: 1024 })
     const rates = { 'change feed': [] as number[], 'mayfly export': [] as number[] }
+    const growths = { server: [] as (number | undefined)[], command: [] as (number | undefined)[] }
+    const peaks: number[] = []
     for (let round = 0; round <= rounds; round++) {
       const feed = await readFeed(server.port, items)
       const target = ['--database', DATABASE, '--container', CONTAINER, '--output', join(files.path, 'items.jsonl')]
-      const ms = await runMayfly(['export', ...target, '--endpoint', `http://127.0.0.1:${server.port}`])
+      using memory = new MemorySamples(server.pid)
+      const run = await runMayfly(['export', ...target, '--endpoint', `http://127.0.0.1:${server.port}`])
       if (round === 0) continue
       rates['change feed'].push((items * 1000) / feed.ms)
-      rates['mayfly export'].push((items * 1000) / ms)
+      rates['mayfly export'].push((items * 1000) / run.ms)
+      growths.server.push(memory.growth)
+      growths.command.push(run.memory.growth)
+      peaks.push(run.memory.peak / 1e6)
     }
     const single = rates['mayfly export'].map((rate, at) => rate / rates['change feed'][at]!)
     return {
@@ -43,8 +50,13 @@ export const exportWorkload: Workload = {
           range: [Math.min(...single), Math.max(...single)],
           bound: { atLeast: 0.5 },
         },
+        flatMemory('server', growths.server),
+        flatMemory('command', growths.command),
       ],
-      notes: ['change feed: pages of 1000 items on one connection, whose bodies nobody looks at'],
+      notes: [
+        'change feed: pages of 1000 items on one connection, whose bodies nobody looks at',
+        `the command had ${figure(median(peaks))} MB at most`,
+      ],
     }
   },
 }

@@ -26,7 +26,7 @@ const OBJECT_ID = 7
 const ID_AT = 9
 
 function bareRows(first: number, count: number): BareRow[] {
-  const stamp = new DocumentStamp(DOCUMENT_BYTES, GROUPS)
+  const stamp = new DocumentStamp(DOCUMENT_BYTES, n => n % GROUPS)
   const bytes = stamp.room(count)
   return Array.from({ length: count }, (_, n) => {
     const at = n * DOCUMENT_BYTES

@@ -6,7 +6,16 @@ import { ask } from '../http.ts'
 import { residentBytes, type ServerProcess } from '../processes.ts'
 import { figure, median, medianOfKnown } from '../report.ts'
 import { rawRequest } from '../requests.ts'
-import { PEER_NAME, scratchFolder, startBareNode, startMayfly, startPeerCommand } from '../targets.ts'
+import {
+  findExecutable,
+  PEER_NAME,
+  scratchFolder,
+  startBareNode,
+  startExecutable,
+  startMayfly,
+  startMayflyBoth,
+  startPeerCommand,
+} from '../targets.ts'
 import type { Workload } from '../workload.ts'
 
 const IDLE_MS = 1_000
@@ -30,7 +39,17 @@ async function measure(starting: Promise<ServerProcess>, path: string): Promise<
 
 async function measureMayfly(): Promise<Start> {
   using folder = scratchFolder()
+  return await measure(startMayflyBoth(['--data', folder.path]), '/ready')
+}
+
+async function measureWithoutMongo(): Promise<Start> {
+  using folder = scratchFolder()
   return await measure(startMayfly(folder.path), '/ready')
+}
+
+async function measureExecutable(executable: string): Promise<Start> {
+  using folder = scratchFolder()
+  return await measure(startExecutable(executable, folder.path), '/ready')
 }
 
 export const startUp: Workload = {
@@ -40,7 +59,10 @@ export const startUp: Workload = {
     const kinds: [string, () => Promise<Start>][] = [
       ['bare node', () => measure(startBareNode(), '/')],
       ['mayfly', measureMayfly],
+      ['mayfly --no-mongo', measureWithoutMongo],
     ]
+    const executable = findExecutable()
+    if (executable !== undefined) kinds.push(['executable', () => measureExecutable(executable)])
     if (peerMissing === undefined) kinds.push(['peer', () => measure(startPeerCommand(), '/')])
 
     const measured = new Map<string, Start[]>(kinds.map(([name]) => [name, []]))
@@ -64,14 +86,15 @@ export const startUp: Workload = {
         figure(rssMiB(name), 1),
       ]),
       findings: [
-        { text: 'mayfly, ms', value: median(msOf('mayfly')), digits: 0, range, bound: { atMost: 300 } },
-        { text: 'mayfly, idle RSS MiB', value: rssMiB('mayfly'), digits: 1, bound: { atMost: 90 } },
+        { text: 'mayfly, ms', value: median(msOf('mayfly')), digits: 0, range, bound: { atMost: 200 } },
+        { text: 'mayfly, idle RSS MiB', value: rssMiB('mayfly'), digits: 1, bound: { atMost: 80 } },
         ...(peerMissing === undefined
           ? [{ text: 'mayfly / peer, ms', value: median(msOf('mayfly')) / median(msOf('peer')) }]
           : []),
       ],
       notes: [
         'mayfly: an empty folder each time, first 200 from GET /ready',
+        'executable: with --no-mongo; the one that "npm run executable" made, if there is one',
         'bare node: node:http that answers anything; what node itself costs',
         peerMissing ?? `peer: ${PEER_NAME} by its own command, first 200 from GET /`,
       ],
