@@ -1,96 +1,79 @@
-/** Runs the JavaScript of the README and of the pages, in order, against one server, as a reader would. */
+/**
+ * Every code block of the README and of the pages that can run is run, in the order of its page, as a reader
+ * would. What cannot run says why.
+ */
 
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import test, { after, before } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { type Served, serveCli } from '../support/run-cli.ts'
-import { temporaryDirectory } from '../support/start-server.ts'
+import { parseAllDocuments } from 'yaml'
+import { startPostgres, type TestServer } from '../support/postgres.ts'
+import { filesOf, textOf } from '../support/source-tree.ts'
+import { blocksOf, type CodeBlock, pages, parsedLanguages, runLanguages, shownLanguages } from './code-blocks.ts'
+import { givens } from './givens.ts'
+import { isRunnable, place, runPage } from './run-page.ts'
+import { newPlaces, usualPostgres } from './story.ts'
 
-const checkout = fileURLToPath(new URL('../..', import.meta.url))
-const exampleMsMax = 60_000
+const blocks = pages.flatMap(blocksOf)
 
-/** What the prose of a page takes for granted. */
-const cosmos = `
-import { ChangeFeedMode, ChangeFeedPolicy, ChangeFeedRetentionTimeSpan } from '@azure/cosmos'
-import { ChangeFeedStartFrom, CosmosClient } from '@azure/cosmos'
-const { database } = await new CosmosClient(process.env.COSMOS_CONNECTION_STRING).databases.create({ id: PAGE })
-const { container } = await database.containers.create({ id: 'items', partitionKey: '/pk', defaultTtl: -1 })
-const use = item => item
-`
-const preludes: Readonly<Record<string, string>> = {
-  'docs/change-feed.md': `${cosmos}\nawait container.items.create({ id: '1', pk: 'a' })\n`,
-  'docs/scripts.md': `${cosmos}\nawait container.items.create({ id: 'account', pk: 'alice', total: 1 })\n`,
-}
-const postludes: Readonly<Record<string, string>> = {
-  'docs/change-feed.md': '\nprocess.exit(everything.hasMoreResults ? 0 : 1)\n',
-  'docs/scripts.md': '\nprocess.exit(total === 6 ? 0 : 1)\n',
-  'docs/mongo.md': `
-if ((await ann.db().collection('carts').countDocuments()) < 3) process.exit(1)
-await ann.close()
-await client.close()
-`,
-}
-
-const pages = ['README.md', ...readdirSync(join(checkout, 'docs')).map(name => `docs/${name}`)].filter(name =>
-  name.endsWith('.md'),
-)
-
-function examplesOf(page: string): readonly string[] {
-  const text = readFileSync(join(checkout, page), 'utf8')
-  const blocks = [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code!)
-  // The README has whole scripts. A page is one story.
-  if (page === 'README.md' || blocks.length === 0) return blocks
-  const prelude = (preludes[page] ?? '').replace('PAGE', JSON.stringify(page.replace('/', ' ')))
-  return [`${prelude}${blocks.join('\n')}${postludes[page] ?? ''}`]
-}
-
-let server: Served
-const folder = temporaryDirectory()
-before(async () => {
-  server = await serveCli(['--memory', '--port', '0', '--json'])
-  mkdirSync(join(folder, 'node_modules'))
-  for (const [name, target] of [
-    ['@azure', 'node_modules/@azure'],
-    ['mongodb', 'node_modules/mongodb'],
-    ['mayfly', '.'],
-  ] as const) {
-    symlinkSync(join(checkout, target), join(folder, 'node_modules', name))
-  }
+test('a block is run, parsed or shown by its language, or says why it is not run', () => {
+  const known = [...runLanguages, ...parsedLanguages, ...shownLanguages]
+  const silent = blocks.filter(({ language, reasonNotRun }) => reasonNotRun === undefined && !known.includes(language))
+  assert.deepEqual(silent.map(place), [], 'give the reason in the line above: <!-- not run: … -->')
+  const needless = blocks.filter(
+    ({ language, reasonNotRun }) => reasonNotRun !== undefined && shownLanguages.includes(language),
+  )
+  assert.deepEqual(needless.map(place), [], 'a block that is only shown needs no reason')
 })
-after(() => server[Symbol.asyncDispose]())
 
-function runExample(name: string, code: string): Promise<void> {
-  const { endpoint, ready } = server
-  const { port: mongoPort } = new URL(ready.mongoUri)
-  // Readers use the usual ports; other tests run at the same time.
-  const text = code
-    .replaceAll('http://127.0.0.1:8081', endpoint)
-    .replaceAll('127.0.0.1:10255', `127.0.0.1:${mongoPort}`)
-  const file = join(folder, `${name}.mjs`)
-  writeFileSync(file, text)
-  const key = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
-  const env = {
-    ...process.env,
-    MONGODB_URI: ready.mongoUri,
-    COSMOS_CONNECTION_STRING: `AccountEndpoint=${endpoint}/;AccountKey=${key};`,
-  }
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, [file], { cwd: folder, env, timeout: exampleMsMax }, (error, _stdout, stderr) => {
-      if (error === null) resolve()
-      else reject(new Error(`${stderr || error.message}\n${text}`))
-    })
+test('a marker stands right above a block', () => {
+  const marked = pages.flatMap(page => textOf(page).match(/^<!-- (not run|runs until).*$/gm) ?? [])
+  assert.equal(marked.length, blocks.filter(block => block.reasonNotRun !== undefined || block.isServer).length)
+})
+
+test('every script of npm that a page names exists', () => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
+  const named = pages.flatMap(page => [...textOf(page).matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!))
+  assert.deepEqual(
+    named.filter(name => scripts[name] === undefined),
+    [],
+  )
+})
+
+for (const block of blocks.filter(({ reasonNotRun }) => reasonNotRun === undefined)) {
+  if (!parsedLanguages.includes(block.language)) continue
+  test(`${place(block)} is valid ${block.language.toUpperCase()}`, () => parse(block))
+}
+
+for (const file of filesOf('*.{yml,yaml}', '{examples,.github}/**/*.{yml,yaml}')) {
+  test(`${file} is valid YAML`, () => parseYaml(textOf(file)))
+}
+
+function parse({ language, code }: CodeBlock): void {
+  if (language === 'yaml') parseYaml(code)
+  // Several texts may follow each other, each at the margin.
+  else for (const text of code.split(/\n(?=[{[])/)) JSON.parse(text)
+}
+
+function parseYaml(text: string): void {
+  for (const { errors } of parseAllDocuments(text)) assert.deepEqual(errors, [])
+}
+
+const runnable = blocks.filter(isRunnable)
+const stories = [...Map.groupBy(runnable, ({ page }) => page)]
+
+let postgres: TestServer | undefined
+before(async () => {
+  if (runnable.some(({ code }) => code.includes(usualPostgres))) postgres = await startPostgres()
+})
+after(() => postgres?.[Symbol.asyncDispose]())
+
+for (const [page, story] of stories) {
+  test(page, async t => {
+    const url = story.some(({ code }) => code.includes(usualPostgres)) ? await postgres!.createDatabase() : undefined
+    await runPage(t, story, await newPlaces({ postgres: url, isOnPath: givens[page]?.isOnPath }))
   })
 }
 
-for (const page of pages) {
-  for (const [index, code] of examplesOf(page).entries()) {
-    test(`${page}: example ${index + 1} runs`, () => runExample(`${page.replaceAll(/\W/g, '-')}-${index}`, code))
-  }
-}
-
-test('There are examples', () => {
-  assert.ok(pages.flatMap(examplesOf).length >= 7)
+test('there are pages with examples', () => {
+  assert.ok(stories.length >= 10)
 })
