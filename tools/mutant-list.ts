@@ -358,7 +358,7 @@ export const mutants: readonly Mutant[] = [
       ['const stats = lstatSync(directory)', "const stats = lstatSync(directory + '/.')", 'a link is followed'],
       ['const stats = lstatSync(file)', 'const stats = lstatSync(dirname(file))', 'a planted link is followed'],
       ['chmodSync(file, ownerOnly)', '', 'files of an earlier version stay open to others'],
-      ["'a', ownerOnly", "'a', 0o644", 'others can read the data file'],
+      ["'ax', ownerOnly", "'ax', 0o644", 'others can read the data file'],
       ['{ mode: 0o700 }', '{ mode: 0o755 }', 'others can list the directory'],
       ['stats.isDirectory() ||', '', 'a folder loses its x bit'],
     ],

@@ -62,7 +62,7 @@ export function lockBriefly(directory: string): Disposable {
     [Symbol.dispose]: () => {
       if (holderBefore === undefined) rmSync(holderFile, { force: true })
       else writeFileSync(holderFile, holderBefore)
-      // Windows cannot remove a file that is open. Elsewhere the file goes first, while nobody else can lock it.
+      // Windows cannot remove an open file. Elsewhere the file goes first, while nobody else can lock it.
       const isRemovedOpen = process.platform !== 'win32'
       if (!hadLock && isRemovedOpen) rmSync(file, { force: true })
       lock[Symbol.dispose]()
