@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
     ['test/contract/sqlite.test.ts', 'test/simulation/moments.test.ts', 'test/simulation/failed-commit.test.ts'],
     [
       [
-        'if (now !== this.#mark && this.#disk?.refusal === undefined) this.#storeTime(now)',
+        'if (now !== this.#timeRow.mark && this.#disk?.refusal === undefined) this.#storeTime(now)',
         '',
         'a second is shown before it is stored',
       ],
@@ -225,12 +225,14 @@ export const mutants: readonly Mutant[] = [
       'a new user of an old name inherits its connections',
     ],
   ]),
-  ...inFile('src/adapters/sqlite/turns.ts', turns, [
+  ...inFile('src/adapters/sqlite/waiting-writes.ts', turns, [
     ['(steps > groupWritesMax || bytes', '(bytes', 'a commit takes any number of small writes'],
     ['|| bytes > commitBytesMax || waiting', '|| waiting', 'a commit takes all large writes'],
-    ['|| this.#bytesWritten > commitBytesMax) break', ') break', 'what a commit has written does not end it'],
-    ['this.#putBack(group.slice(results.length))', '', 'writes that had no room are forgotten'],
     ['const isLarge = bytes >= heavyBytesMin ||', 'const isLarge = bytes < 0 ||', 'large writes go before small ones'],
+  ]),
+  ...inFile('src/adapters/sqlite/turns.ts', turns, [
+    ['|| this.#bytesWritten > commitBytesMax) break', ') break', 'what a commit has written does not end it'],
+    ['this.#waiting.putBack(group.slice(results.length))', '', 'writes that had no room are forgotten'],
   ]),
   ...inFile('src/nosql/access/entra-tokens.ts', entra, [
     [
@@ -300,7 +302,7 @@ export const mutants: readonly Mutant[] = [
   ...inFile('src/adapters/sqlite/upkeep.ts', clockFaults, [
     ['const sure = turns.sureAt(moment)', 'const sure = moment', 'a sweep removes by a time that is in doubt'],
   ]),
-  ...inFile('src/adapters/sqlite/turns.ts', clockFaults, [
+  ...inFile('src/adapters/sqlite/time-row.ts', clockFaults, [
     ['doubt === undefined ? [null', 'doubt !== undefined ? [null', 'a doubt is over after a restart'],
   ]),
   ...inFile('src/adapters/sqlite/file/wal-damage.ts', disk, [

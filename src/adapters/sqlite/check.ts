@@ -18,7 +18,7 @@ import { isForeign, translate } from './file/errors.ts'
 import { readUntouched } from './file/read-untouched.ts'
 import { entryTable, itemTable, migrations } from './file/schema.ts'
 import { loadIndexes } from './index-records.ts'
-import { readTimeRow } from './turns.ts'
+import { readTimeRow } from './time-row.ts'
 
 export interface CheckedContainer {
   readonly database: string

@@ -34,7 +34,7 @@ import { createItemTableSql, dataFile, itemTable, migrate } from './file/schema.
 import { pageBytes } from './file/settings.ts'
 import { refuseLostWrites } from './file/wal-damage.ts'
 import { loadIndexes } from './index-records.ts'
-import { readTimeRow } from './turns.ts'
+import { readTimeRow } from './time-row.ts'
 
 const partFile = 'mayfly.part.db'
 

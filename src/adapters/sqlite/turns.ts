@@ -1,91 +1,45 @@
 /**
- * Groups what arrives together: the reads of one turn of the event loop share a snapshot, its writes share a
- * commit.
+ * Groups the operations that arrive together: the reads of one turn of the event loop share a snapshot, its
+ * writes share a commit.
  *
  * Reads run at once. The second read of a turn opens a read transaction, for itself and all that follow;
- * they save the locking (measured: 8 to 12 us of 40 at 32 connections). A lone read runs without: for one
- * read, a transaction costs more than it saves.
+ * this saves the locking (measured: 8 to 12 us of 40 at 32 connections). A lone read runs without a
+ * transaction, which would cost more than it saves.
  *
  * Writes wait for the end of the turn (`setImmediate`) and are committed in one transaction: 13 times the
  * rate of single commits at 32 clients. The next requests of clients that were just answered arrive over a
  * few turns. So as long as a turn brings more writes, the next turn is waited for as well (measured at 32
  * clients: 30 writes per commit instead of 16, 1.2 times the rate; the write of a lone client waits one
  * empty turn). A read never sees a write that is not durable, and no write is acknowledged before its fsync.
- * Microtasks would not group: the data of each request arrives in a callback of its own.
+ * Waiting for microtasks would not group writes: the data of each request arrives in a callback of its own.
  *
- * A commit ends after `groupWritesMax` writes or `commitBytesMax`, and at least one write. Large writes have
- * commits of their own, in turns that they share with other heavy work (`base/heavy-turns.ts`). So a small
- * write waits for one commit of large ones at most.
+ * A commit ends after `groupWritesMax` writes or `commitBytesMax`, but has at least one write. Large writes
+ * have commits of their own (`waiting-writes.ts`).
  *
  * A failed fsync ends the store (`onFatal`): a retry could acknowledge what the kernel has already dropped.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Clock, type EpochSeconds, machine, type StoredTime } from '../../base/clock.ts'
+import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
 import { CapacityError, MayflyError } from '../../base/error.ts'
-import { heavyBytesMin, inHeavyTurn, isHeavyWorkWaiting } from '../../base/heavy-turns.ts'
-import { commitBytesMax, groupWritesMax, KiB } from '../../base/limits.ts'
+import { inHeavyTurn, isHeavyWorkWaiting } from '../../base/heavy-turns.ts'
+import { commitBytesMax, groupWritesMax } from '../../base/limits.ts'
 import { unwatched } from '../../base/work.ts'
 import type { Checkpoints } from './file/checkpoints.ts'
 import type { DiskHealth } from './file/disk-health.ts'
 import type { EndMark, Milestone } from './file/end-mark.ts'
 import { isFatal, translate } from './file/errors.ts'
+import { type StoredTimeRow, TimeRow } from './time-row.ts'
+import { WaitingWrites, type Work, type WriteGroup } from './waiting-writes.ts'
 
 /**
- * How many turns of the event loop writes wait for more writes. After three, all of 32 clients have come; and
- * a turn with many reads is long.
+ * How many turns of the event loop a group waits for more writes. After three, the writes of all 32 clients
+ * have arrived. More would delay writes, because a turn with many reads is long.
  */
 export const groupTurnsMax = 3
 
-/** Nor do they wait for longer: in a long turn, all that arrive together have come. */
+/** A group does not wait longer: if a turn was long, the writes that were sent together have arrived. */
 const groupMsMax = 2
-
-/** Writes of as many bytes, or of more steps, are large. */
-const smallStepsMax = 32
-
-/**
- * What small writes that wait may have together: about a millisecond. Beyond it, those of some kilobytes are
- * large as well: 100 items of 20 KB in one request would be two commits that all others wait for.
- */
-const smallBytesMax = 256 * KiB
-const tinyBytesMax = 4 * KiB
-
-/**
- * `mustUndoAlone`: work that has to take back what it did sets a savepoint first. Otherwise it calls `undo`.
- * Runs again after a rollback.
- */
-type Work<T> = (moment: EpochSeconds, mustUndoAlone: boolean) => T
-
-/** What the file says about the clock. `ahead`: item time was so many seconds ahead, and has come back. */
-export interface TimeRow extends StoredTime {
-  readonly ahead: number | null
-}
-
-export function readTimeRow(db: DatabaseSync): TimeRow {
-  const { mark, sure, doubt, since, ahead } = db
-    .prepare('SELECT high_water_mark AS mark, sure, doubt, doubted_since AS since, ahead FROM clock')
-    .get() as {
-    mark: EpochSeconds
-    sure: EpochSeconds | null
-    doubt: string | null
-    since: number
-    ahead: number | null
-  }
-  if (sure === null) return { mark, ahead }
-  return { mark, sure, doubt: { kind: doubt as 'step' | 'start', since: since as EpochSeconds }, ahead }
-}
-
-interface Waiting {
-  readonly work: Work<unknown>
-  readonly freesRoom: boolean
-  readonly steps: number
-  readonly bytes: number
-  readonly isLarge: boolean
-  /** It had to be undone, so it has a commit of its own. */
-  isAlone: boolean
-  readonly resolve: (value: never) => void
-  readonly reject: (error: Error) => void
-}
 
 /** State in memory that a transaction changes besides the file. It is told how the transaction ended. */
 export interface Participant {
@@ -105,14 +59,12 @@ export class Turns {
   readonly #beginImmediate: StatementSync
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
-  readonly #writeTimeRow: StatementSync
+  readonly #timeRow: TimeRow
   readonly #checkpoints: Checkpoints | undefined
   readonly #disk: DiskHealth | undefined
   readonly #endMark: EndMark | undefined
   readonly #participants = new Set<Participant>()
-  readonly #small: Waiting[] = []
-  #smallBytes = 0
-  readonly #large: Waiting[] = []
+  readonly #waiting = new WaitingWrites()
   /** Since the transaction began. */
   #bytesWritten = 0
   #readsThisTurn = 0
@@ -123,9 +75,6 @@ export class Turns {
   #isLargeScheduled = false
   #isUndone = false
   #isCheckpointScheduled = false
-  /** The stored second. */
-  #mark: EpochSeconds
-  #ahead: number | null
   /** Nothing is accepted: the store has failed, or is closed. */
   #failure: Error | undefined
   #isFatal = false
@@ -134,7 +83,7 @@ export class Turns {
     db: DatabaseSync,
     parts: {
       readonly clock: Clock
-      readonly stored: TimeRow
+      readonly stored: StoredTimeRow
       readonly checkpoints: Checkpoints | undefined
       /** undefined: in memory. */
       readonly disk: DiskHealth | undefined
@@ -144,8 +93,7 @@ export class Turns {
   ) {
     this.#db = db
     this.#clock = parts.clock
-    this.#mark = parts.stored.mark
-    this.#ahead = parts.stored.ahead
+    this.#timeRow = new TimeRow(db, parts.clock, parts.stored)
     this.#checkpoints = parts.checkpoints
     this.#disk = parts.disk
     this.#endMark = parts.endMark
@@ -154,24 +102,18 @@ export class Turns {
     this.#beginImmediate = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')
-    this.#writeTimeRow = db.prepare(
-      'UPDATE clock SET high_water_mark = ?, sure = ?, doubt = ?, doubted_since = ?, ahead = ? WHERE one = 1',
-    )
   }
 
-  /**
-   * Takes the moment of a read. Each new second is stored before its first answer leaves. So what was seen
-   * dead stays dead, even if the process dies and the clock of the machine is set back.
-   */
+  /** Takes the moment of a read. A new second is stored before its first answer leaves (`time-row.ts`). */
   readMoment(): EpochSeconds {
     if (this.#failure) throw this.#failure
     const now = this.#clock.now()
     // While the disk refuses writes, the mark is late, and the next commit stores it.
-    if (now !== this.#mark && this.#disk?.refusal === undefined) this.#storeTime(now)
+    if (now !== this.#timeRow.mark && this.#disk?.refusal === undefined) this.#storeTime(now)
     return now
   }
 
-  /** By sure time, what is dead may be removed. Never after the moment of the work that asks. */
+  /** The sure time, by which dead items may be removed. Never later than the moment of the caller's work. */
   sureAt(moment: EpochSeconds): EpochSeconds {
     return Math.min(moment, this.#clock.sure()) as EpochSeconds
   }
@@ -184,13 +126,12 @@ export class Turns {
    * By how many seconds item time was ahead before it came back, as long as items have stamps of that time.
    */
   get ahead(): number | null {
-    return this.#ahead
+    return this.#timeRow.ahead
   }
 
-  /** Called by work: no item has such a stamp any more. */
+  /** Called by work: no item has a stamp of a time ahead any more. */
   forgetAhead(): void {
-    this.#ahead = null
-    this.#writeTime(this.#mark)
+    this.#timeRow.forgetAhead()
   }
 
   trust(): void {
@@ -216,20 +157,9 @@ export class Turns {
     const refusal = this.#disk?.refusal && this.#refusal(this.#disk, freesRoom)
     if (refusal) return Promise.reject(refusal)
     return new Promise<T>((resolve, reject) => {
-      const isLarge = bytes >= heavyBytesMin || steps > smallStepsMax || this.#isOverfull(bytes)
-      const queue = isLarge ? this.#large : this.#small
-      queue.push({ work, freesRoom, steps, bytes, isLarge, isAlone: false, resolve, reject })
-      if (isLarge) {
-        this.#scheduleLarge()
-        return
-      }
-      this.#smallBytes += bytes
-      this.#scheduleEndOfTurn()
+      this.#waiting.add({ work, freesRoom, steps, bytes, resolve, reject })
+      this.#scheduleWrites()
     })
-  }
-
-  #isOverfull(bytes: number): boolean {
-    return bytes > tinyBytesMax && this.#smallBytes + bytes > smallBytesMax
   }
 
   #refusal(disk: DiskHealth, freesRoom: boolean): Error | undefined {
@@ -242,7 +172,7 @@ export class Turns {
     this.#bytesWritten += bytes
   }
 
-  /** For reads: what they throw, as an error of ours. */
+  /** Translates the error of a read. Damage that the read met makes the store refuse writes. */
   readFailed(error: unknown): Error {
     this.#disk?.note(error)
     return translate(error)
@@ -254,24 +184,24 @@ export class Turns {
   }
 
   /**
-   * Called by work without a savepoint: rolls back what it did. With it goes the group, which then runs again
-   * with savepoints. So only groups with such work pay for savepoints: with one, SQLite copies every page
-   * that it changes (measured: a quarter of the cost of a retryable insert).
+   * Called by work that has set no savepoint: rolls back the whole group, which then runs again with
+   * savepoints. So only groups with such work pay for savepoints: within one, SQLite copies every page that
+   * it changes (measured: a quarter of the cost of a retryable insert).
    */
   undo(): void {
     this.#isUndone = true
   }
 
-  /** The file must not be written any more: not even a checkpoint may run when it is closed. */
+  /** Whether the file must not be written any more, not even by a checkpoint at closing. */
   get isStopped(): boolean {
     return this.#isFatal || this.#disk?.isFinal === true
   }
 
-  /** Commits what waits and ends the turn; nothing is accepted afterwards. */
+  /** Ends the turn and commits the waiting writes. Nothing is accepted afterwards. */
   close(): void {
     this.#endTurn()
-    while (this.#small.length > 0) this.#flush(this.#small)
-    while (this.#large.length > 0) this.#flush(this.#large)
+    while (this.#waiting.smallCount > 0) this.#commitSmall()
+    while (this.#waiting.largeCount > 0) this.#commitLarge()
     this.#failure ??= new CapacityError('unavailable', 'The store is closed.', 0)
   }
 
@@ -284,33 +214,33 @@ export class Turns {
   #endTurn(): void {
     this.#isTurnScheduled = false
     this.#endReads()
-    if (this.#small.length === 0) return
+    if (this.#waiting.smallCount === 0) return
     if (this.#isGrowing()) this.#scheduleEndOfTurn()
-    else this.#flush(this.#small)
+    else this.#commitSmall()
   }
 
   #scheduleLarge(): void {
     if (this.#isLargeScheduled) return
     this.#isLargeScheduled = true
-    // Those that arrive together may share a commit.
+    // Large writes that arrive in the same turn may share a commit.
     machine.setImmediate(() => {
       inHeavyTurn(() => {
         this.#isLargeScheduled = false
         this.#endReads()
-        if (this.#large.length > 0) this.#flush(this.#large)
+        if (this.#waiting.largeCount > 0) this.#commitLarge()
       })
     })
   }
 
   /** Whether this turn brought writes, so that the next one may bring more. */
   #isGrowing(): boolean {
-    const { length } = this.#small
-    const isRoom = length < groupWritesMax && this.#large.length === 0 && !isHeavyWorkWaiting()
-    const mayGrow = length > this.#waitingBefore && isRoom && this.#turnsWaited < groupTurnsMax
+    const { smallCount, largeCount } = this.#waiting
+    const isRoom = smallCount < groupWritesMax && largeCount === 0 && !isHeavyWorkWaiting()
+    const mayGrow = smallCount > this.#waitingBefore && isRoom && this.#turnsWaited < groupTurnsMax
     const nowMs = mayGrow ? machine.monotonicMs() : 0
     if (this.#turnsWaited === 0) this.#waitedSinceMs = nowMs
     const isGrowing = mayGrow && nowMs - this.#waitedSinceMs < groupMsMax
-    this.#waitingBefore = isGrowing ? length : 0
+    this.#waitingBefore = isGrowing ? smallCount : 0
     this.#turnsWaited = isGrowing ? this.#turnsWaited + 1 : 0
     return isGrowing
   }
@@ -338,56 +268,46 @@ export class Turns {
     this.#endReads()
     this.#disk?.look()
     this.#unlessFatal(() => {
-      this.#writeTime(now)
-      this.#hasStored(now)
+      this.#timeRow.write(now)
+      this.#timeRow.committed(now)
     })
     this.#considerCheckpoint()
   }
 
-  #writeTime(now: EpochSeconds): void {
-    const { doubt } = this.#clock
-    const doubted = doubt === undefined ? [null, null, null] : [this.#clock.sure(), doubt.kind, doubt.since]
-    this.#writeTimeRow.run(now, ...doubted, this.#aheadAfter(now))
+  #commitSmall(): void {
+    this.#commitGroup(this.#waiting.takeSmall())
   }
 
-  #hasStored(now: EpochSeconds): void {
-    this.#ahead = this.#aheadAfter(now)
-    this.#mark = now
+  #commitLarge(): void {
+    this.#commitGroup(this.#waiting.takeLarge())
   }
 
-  /** A moment before the stored one: the clock came back. Of two returns the smaller counts. */
-  #aheadAfter(now: EpochSeconds): number | null {
-    if (now >= this.#mark) return this.#ahead
-    const ahead = Math.max(this.#mark - now, this.#clock.returnedSeconds)
-    return this.#ahead === null ? ahead : Math.min(ahead, this.#ahead)
-  }
-
-  #flush(queue: Waiting[]): void {
-    let group = takeGroup(queue)
-    if (queue === this.#small) this.#smallBytes -= bytesOf(group)
+  #commitGroup(taken: WriteGroup): void {
+    let group = taken
     let results: unknown[]
     const moment = this.#clock.now()
     try {
       results = this.#run(group, moment, false)
       if (this.#isUndone) {
         this.#rollBack()
-        if (queue === this.#large) results = untilUndone(group, results)
-        // Work that is alone is answered: nothing was to be kept.
+        if (group[0]!.isLarge) results = untilUndone(group, results)
+        // A refused write that was alone is answered: there is no other work to keep.
         else if (group.length > 1) results = this.#run(group, moment, true)
       }
       if (this.#db.isTransaction) {
         for (const participant of this.#participants) participant.beforeCommit()
         this.#commit.run()
-        this.#hasStored(moment)
+        this.#timeRow.committed(moment)
       }
     } catch (error) {
       this.#abandon(group, error)
       return
     } finally {
-      this.#scheduleRest()
+      this.#scheduleWrites()
     }
     if (results.length < group.length) {
-      this.#putBack(group.slice(results.length))
+      this.#waiting.putBack(group.slice(results.length))
+      this.#scheduleWrites()
       group = group.slice(0, results.length)
     }
     for (const participant of this.#participants) {
@@ -397,7 +317,7 @@ export class Turns {
     this.#participants.clear()
     if (this.#disk?.isOnTrial === true && group.some(({ freesRoom }) => !freesRoom)) this.#disk.confirm()
     // Store the second even after a rollback, before answering.
-    if (moment !== this.#mark) this.#storeTime(moment)
+    if (moment !== this.#timeRow.mark) this.#storeTime(moment)
     for (const [index, { resolve, reject }] of group.entries()) {
       const result = results[index]
       if (result instanceof MayflyError) reject(result)
@@ -406,33 +326,24 @@ export class Turns {
     this.#considerCheckpoint()
   }
 
-  #scheduleRest(): void {
-    if (this.#small.length > 0) this.#scheduleEndOfTurn()
-    if (this.#large.length > 0) this.#scheduleLarge()
-  }
-
-  /** Those that the commit had no room for. */
-  #putBack(rest: readonly Waiting[]): void {
-    const small = rest.filter(({ isLarge }) => !isLarge)
-    this.#small.unshift(...small)
-    this.#smallBytes += bytesOf(small)
-    this.#large.unshift(...rest.filter(({ isLarge }) => isLarge))
-    this.#scheduleRest()
+  #scheduleWrites(): void {
+    if (this.#waiting.smallCount > 0) this.#scheduleEndOfTurn()
+    if (this.#waiting.largeCount > 0) this.#scheduleLarge()
   }
 
   /**
    * Begins a transaction and does the work of a group. Stops when the group must be rolled back, and when it
    * has written enough.
    */
-  #run(group: readonly Waiting[], moment: EpochSeconds, mustUndoAlone: boolean): unknown[] {
-    if (moment !== this.#mark) this.#disk?.look()
+  #run(group: WriteGroup, moment: EpochSeconds, mustUndoAlone: boolean): unknown[] {
+    if (moment !== this.#timeRow.mark) this.#disk?.look()
     if (this.#disk?.isFinal === true) throw this.#disk.refusal
     this.#beginImmediate.run()
-    if (moment !== this.#mark) this.#writeTime(moment)
+    if (moment !== this.#timeRow.mark) this.#timeRow.write(moment)
     const results: unknown[] = []
     this.#bytesWritten = 0
     for (const { work } of group) {
-      // Whoever began this turn may be watched; the writes of others are not.
+      // The request that began this turn may run under a watch, which must not end the writes of others.
       results.push(unwatched(() => attempt(work, moment, mustUndoAlone)))
       if (this.#isUndone || this.#bytesWritten > commitBytesMax) break
     }
@@ -477,7 +388,7 @@ export class Turns {
     this.#isUndone = false
   }
 
-  #abandon(group: readonly Waiting[], cause: unknown): void {
+  #abandon(group: WriteGroup, cause: unknown): void {
     this.#rollBack()
     const isNoted = this.#disk?.note(cause) === true
     if (isNoted) this.#makeRoom()
@@ -486,7 +397,7 @@ export class Turns {
     for (const { reject } of group) reject(error)
   }
 
-  /** For work that nobody waits for: it will be retried, unless the file cannot be trusted any more. */
+  /** Runs upkeep, which will be retried after an error, unless the file cannot be trusted any more. */
   #unlessFatal(work: () => void): void {
     try {
       work()
@@ -495,7 +406,7 @@ export class Turns {
     }
   }
 
-  /** What the WAL holds goes into the file, so that sweeps can use the room of the WAL again. */
+  /** Copies the WAL into the data file, so that sweeps can use the room of the WAL again. */
   #makeRoom(): void {
     if (this.#disk?.isFull !== true || this.#isCheckpointScheduled) return
     this.#isCheckpointScheduled = true
@@ -509,40 +420,20 @@ export class Turns {
   }
 }
 
-/** Removes the writes of the next commit from the queue. */
-function takeGroup(queue: Waiting[]): readonly Waiting[] {
-  let steps = 0
-  let bytes = 0
-  let count = 0
-  for (const waiting of queue) {
-    steps += waiting.steps
-    bytes += waiting.bytes
-    if (count > 0 && (steps > groupWritesMax || bytes > commitBytesMax || waiting.isAlone)) break
-    count++
-    if (waiting.isAlone) break
-  }
-  return queue.splice(0, count)
-}
-
 /**
- * The answers of a group of large writes that was undone. None is done again in the same turn. If nothing was
- * to be kept of others, the last one done is answered; otherwise it will have a commit of its own.
+ * The answers to send after a group of large writes was rolled back, because its last write asked for that.
+ * No large write runs twice in one turn. If the refused write was the first, it is answered. Otherwise all go
+ * back to the queue, and the refused one gets a commit of its own.
  */
-function untilUndone(group: readonly Waiting[], results: unknown[]): unknown[] {
+function untilUndone(group: WriteGroup, results: unknown[]): unknown[] {
   if (results.length === 1) return results
   group[results.length - 1]!.isAlone = true
   return []
 }
 
-function bytesOf(group: readonly Waiting[]): number {
-  let sum = 0
-  for (const { bytes } of group) sum += bytes
-  return sum
-}
-
 /**
- * A write that our own rules refuse fails alone: it was checked before it touched a row. Any other error
- * fails the whole group.
+ * A write that Mayfly's own rules refuse fails alone: it was checked before it touched a row. Any other
+ * error fails the whole group.
  */
 function attempt(work: Work<unknown>, moment: EpochSeconds, mustUndoAlone: boolean): unknown {
   try {
