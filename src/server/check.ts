@@ -44,7 +44,7 @@ type NamedOptions = CheckOptions & { readonly name: string }
 
 function checkedDirectory(directory: string, options: NamedOptions): FileReport {
   const file = join(directory, dataFile)
-  if (!existsSync(file)) throw new RequestError('not_found', `There is no data of Mayfly in ${directory}.`)
+  if (!existsSync(file)) throw new RequestError('not_found', `There is no Mayfly data in ${directory}.`)
   using _lock = lockBriefly(directory)
   refuseLostWrites(directory)
   return checked(file, options)

@@ -17,12 +17,21 @@ export function isExpiryOn({ defaultTtl }: TtlPolicy): boolean {
   return defaultTtl !== null
 }
 
-/** A policy and a moment, reduced to two thresholds. Made only by `ttl/living.ts`. */
+/** A policy and a moment, reduced to two thresholds. `ttl/living.ts` makes them. */
 export interface Living {
   /** An item that inherits is alive when it was written after this. */
   readonly inheritedAfter: number
   /** An item with its own deadline is alive when that is after this. */
   readonly ownAfter: number
+}
+
+/** Thresholds by which every stored item is alive. */
+export const everyItemLives: Living = { inheritedAfter: -1, ownAfter: -1 }
+
+/** Thresholds by which no item is alive. */
+export const noItemLives: Living = {
+  inheritedAfter: Number.MAX_SAFE_INTEGER,
+  ownAfter: Number.MAX_SAFE_INTEGER,
 }
 
 /** The deadline of an item that never dies (`ttl: -1`): higher than every real deadline. */

@@ -171,7 +171,7 @@ const damages: readonly [what: string, sql: string, found: RegExp][] = [
     "DELETE FROM log WHERE kind = 'delete'",
     /the log says of the item "i1" that it is there, but it is gone/,
   ],
-  ['a table of nobody', 'CREATE TABLE items_77 (a)', /The table items_77 belongs to nobody/],
+  ['a table of nobody', 'CREATE TABLE items_77 (a)', /The table items_77 belongs to no container/],
 ]
 
 test('check finds damage of every kind, and changes nothing', async () => {

@@ -344,10 +344,10 @@ test('sources and targets that cannot be used are named, and left unchanged', as
   const nowhere = join(temporaryDirectory(), 'nowhere')
   const { directory } = await furnished()
   const url = await server.createDatabase()
-  assert.match(await refusal(nowhere, url), /^mayfly: There is no data of Mayfly in /)
+  assert.match(await refusal(nowhere, url), /^mayfly: There is no Mayfly data in /)
   assert.equal(existsSync(nowhere), false)
   assert.match(await refusal(directory, directory), /the same/)
-  assert.match(await refusal(directory, (await furnished()).directory), /There is data of Mayfly in .* already/)
+  assert.match(await refusal(directory, (await furnished()).directory), /There is Mayfly data in .* already/)
   if (existsSync('/proc/self')) {
     assert.match(await refusal(directory, '/proc/mayfly/data'), /The data directory .* cannot be made/)
   }
@@ -362,6 +362,6 @@ test('sources and targets that cannot be used are named, and left unchanged', as
     assert.match(await refusal(directory, url), /Mayfly serves that database\. Stop it first/)
     assert.match(await refusal(url, nowhere), /Mayfly serves that database\. Stop it first/)
   }
-  assert.match(await refusal(directory, url), /There is data of Mayfly in that database already/)
+  assert.match(await refusal(directory, url), /There is Mayfly data in that database already/)
   await server.dropDatabase(url)
 })

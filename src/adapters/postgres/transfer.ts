@@ -177,7 +177,7 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
         )
       }
       if ((await session.query('SELECT 1 FROM mayfly.databases LIMIT 1')).rows.length > 0) {
-        throw new RequestError('already_exists', 'There is data of Mayfly in that database already. Give an empty one.')
+        throw new RequestError('already_exists', 'There is Mayfly data in that database already. Give an empty one.')
       }
       await session.query('CREATE TABLE mayfly.transfer (container int PRIMARY KEY, reached text NOT NULL)')
       await session.query('INSERT INTO mayfly.transfer VALUES (0, $1)', [fingerprint])

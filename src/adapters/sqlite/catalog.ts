@@ -1,8 +1,8 @@
 /**
  * Databases and containers: kept in memory, and changed in the file and in memory by the same transaction.
  *
- * Changes run inside the writer's transaction and are visible to what follows in it. When the transaction
- * fails, they are undone in memory, in reverse order.
+ * Changes run inside the writer's transaction, and later work of the transaction sees them. When it fails,
+ * they are undone in memory, in reverse order.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -83,7 +83,7 @@ export class SqliteCatalog implements Participant {
     this.#load()
   }
 
-  /** The newest container of all that there are. */
+  /** The container with the highest number. */
   get reached(): Milestone | undefined {
     let container = 0
     for (const number of this.#containers.keys()) container = Math.max(container, number)
@@ -112,7 +112,7 @@ export class SqliteCatalog implements Participant {
   }
 
   /**
-   * Looked up by number: a container that was deleted and created again under the same name is another one.
+   * Finds it by number: a container that was deleted and created again under the same name is another one.
    */
   openContainer(container: ContainerRecord): OpenContainer | undefined {
     return this.#containers.get(container.number)
@@ -157,7 +157,7 @@ export class SqliteCatalog implements Participant {
     }
     set(record)
     this.#undo.push(() => set(before))
-    this.#leave(-number, note, ts)
+    this.#appendEpitaph(-number, note, ts)
     return record
   }
 
@@ -165,7 +165,7 @@ export class SqliteCatalog implements Participant {
     const open = this.#present(database)
     if (open === undefined) return false
     for (const { record } of open.containers.values()) this.deleteContainer(record, undefined, ts)
-    this.#leave(-database.number, epitaph, ts)
+    this.#appendEpitaph(-database.number, epitaph, ts)
     this.#db.prepare('DELETE FROM databases WHERE number = ?').run(database.number)
     this.#databases.delete(database.id)
     this.#undo.push(() => this.#databases.set(database.id, open))
@@ -196,7 +196,7 @@ export class SqliteCatalog implements Participant {
     this.#open(owner, record, { version: 0, rows: 0 })
     this.#undo.push(() => this.#close(owner, record))
     for (const index of declaredIndexes) this.#insertIndex(record, index, true)
-    this.#note(record, note, ts)
+    this.#appendNote(record, note, ts)
     return this.openContainer(record)!.record
   }
 
@@ -234,7 +234,7 @@ export class SqliteCatalog implements Participant {
     }
     set(record, before.id)
     this.#undo.push(() => set(before, record.id))
-    for (const note of notes) this.#note(record, note, ts)
+    for (const note of notes) this.#appendNote(record, note, ts)
     return record
   }
 
@@ -242,7 +242,7 @@ export class SqliteCatalog implements Participant {
   deleteContainer(container: ContainerRecord, epitaph: Epitaph | undefined, ts: EpochSeconds): boolean {
     const open = this.openContainer(container)
     if (open === undefined) return false
-    if (open.record.logSeconds !== null) this.#leave(container.number, epitaph, ts)
+    if (open.record.logSeconds !== null) this.#appendEpitaph(container.number, epitaph, ts)
     this.#db.prepare('DELETE FROM containers WHERE number = ?').run(container.number)
     this.#db.prepare('DELETE FROM indexes WHERE container = ?').run(container.number)
     this.#db.prepare('DELETE FROM doomed_indexes WHERE container = ?').run(container.number)
@@ -256,11 +256,12 @@ export class SqliteCatalog implements Participant {
     return true
   }
 
-  #note({ number, logSeconds }: ContainerRecord, note: CatalogNote | undefined, ts: EpochSeconds): void {
+  #appendNote({ number, logSeconds }: ContainerRecord, note: CatalogNote | undefined, ts: EpochSeconds): void {
     if (note !== undefined && logSeconds !== null) this.#log.appendNote(number, note, ts)
   }
 
-  #leave(subject: number, epitaph: Epitaph | undefined, ts: EpochSeconds): void {
+  /** `subject`: a container, or a database with its number negated. */
+  #appendEpitaph(subject: number, epitaph: Epitaph | undefined, ts: EpochSeconds): void {
     if (epitaph === undefined) return
     this.#log.appendNote(subject, epitaph, ts)
     this.#log.keep(subject, ts + epitaph.keptSeconds)
@@ -306,7 +307,7 @@ export class SqliteCatalog implements Participant {
   buildIndex(
     container: ContainerRecord,
     number: number,
-    /** Returns how far it came; undefined: there are no more items. */
+    /** Makes entries. Returns the last item that has them; undefined: there are no more items. */
     enter: (open: OpenContainer, definition: IndexDefinition, builtTo: number) => number | undefined,
   ): boolean {
     const open = this.openContainer(container)
@@ -340,7 +341,7 @@ export class SqliteCatalog implements Participant {
   }
 
   /** Stores what a transaction learned about indexes in their records. */
-  note(open: OpenContainer, { cut, gaps, several }: IndexFindings): void {
+  storeFindings(open: OpenContainer, { cut, gaps, several }: IndexFindings): void {
     if (cut.size > 0) this.#changeIndexes(open, cut, 'has_cut_keys', index => ({ ...index, hasCutKeys: true }))
     if (gaps.size > 0) this.#changeIndexes(open, gaps, 'has_gaps', index => ({ ...index, hasGaps: true }))
     if (several.size > 0) {

@@ -28,7 +28,7 @@ function rowOf([epk, pk, id, sequence, version, ts, deadline, body]: Cells): Row
 
 export interface ChangeSlice {
   readonly items: ScannedItem[]
-  /** Reading continues behind this version; undefined: nothing is left. */
+  /** Reading continues after this version; undefined: nothing is left. */
   readonly last: number | undefined
 }
 
@@ -43,7 +43,7 @@ export class ContainerChanges {
       CASE WHEN epk >= :min AND epk < :maxExclusive AND (:only IS NULL OR pk = :only)
         AND CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END
       THEN body END AS body`
-    // Changed rows are read here and skipped, not filtered out: so they count as rows that were read.
+    // Rows that were changed since are read here too, and skipped: they count as rows that were read.
     this.#unchanged = prepareArrays(
       db,
       `SELECT ${columns} FROM ${table} WHERE sequence > :after ORDER BY sequence LIMIT :rowsMax`,
@@ -74,7 +74,7 @@ export class ContainerChanges {
       const { done, value } = streams[from]!.next()
       return done === true ? undefined : rowOf(value)
     }
-    let made = next(0)
+    let unchanged = next(0)
     let changed = next(1)
     const items: ScannedItem[] = []
     let bytes = 0
@@ -82,18 +82,18 @@ export class ContainerChanges {
     let last = after
     try {
       while (looked < rowsMax) {
-        const isMade = made !== undefined && (changed === undefined || made.sequence < changed.version)
-        const row = isMade ? made : changed
+        const isUnchanged = unchanged !== undefined && (changed === undefined || unchanged.sequence < changed.version)
+        const row = isUnchanged ? unchanged : changed
         if (row === undefined) return { items, last: undefined }
         const { sequence, version, body } = row
-        if (body !== null && (!isMade || version === sequence)) {
+        if (body !== null && (!isUnchanged || version === sequence)) {
           if (items.length === page.itemsMax || (items.length > 0 && bytes + body.length > page.bytesMax)) break
           items.push(row as ScannedItem)
           bytes += body.length
         }
-        last = isMade ? sequence : version
+        last = isUnchanged ? sequence : version
         looked++
-        if (isMade) made = next(0)
+        if (isUnchanged) unchanged = next(0)
         else changed = next(1)
       }
     } finally {
@@ -103,9 +103,9 @@ export class ContainerChanges {
   }
 
   /**
-   * A version that all changes of this second or later are behind, and few others. Found by binary search,
-   * because versions and seconds grow together. A changed row hides the second in which it was created, which
-   * can only make the answer lower.
+   * The highest version that is known to lie before all changes of this second and later. Found by binary
+   * search, because versions and seconds grow together. A changed row hides the second in which it was
+   * created. That can make the answer lower than it could be, never higher.
    */
   lastBefore(second: EpochSeconds, newest: number): number {
     let low = 0

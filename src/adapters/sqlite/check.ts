@@ -1,8 +1,8 @@
 /**
- * Compares what a data file says twice: items and their index entries, unique keys, counters, the change log,
- * tables and catalog. It only reads.
+ * Checks that the parts of a data file agree with each other: items, index entries, unique keys, counters,
+ * the change log, tables and catalog. It only reads.
  *
- * Nobody may write the file meanwhile: it belongs to no server, or is a copy.
+ * The file must not be written meanwhile: it is a copy, or no server uses it.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
@@ -36,17 +36,17 @@ export interface FileReport {
 }
 
 export interface FileCheck {
-  /** What the user calls the file. */
+  /** The name of the file for the user. */
   readonly name: string
   readonly keysOf: KeyMaker
-  /** What is wrong with an item, as far as its API knows; undefined: nothing. */
+  /** What is wrong with an item by the rules of its API, as the end of a sentence; undefined: nothing. */
   readonly wrongWith: (container: ContainerRecord, item: ScannedItem) => string | undefined
   readonly onProgress?: (rows: number) => void
 }
 
 const problemsMax = 100
 
-/** The last log entry of an item, and the item as it is. */
+/** The last log entry of an item, and the item as it is now. */
 interface LastEntry {
   readonly kind: string
   readonly id: string
@@ -198,7 +198,9 @@ class FileChecker {
     }
   }
 
-  /** The last entry of an item is not newer than the item, and is the item if it has the same version. */
+  /**
+   * The last entry of an item must not be newer than the item. With the same version it has the same body.
+   */
   #log({ number, logSeconds }: ContainerRecord, name: string, newest: number): number {
     const rows = this.#count('SELECT count(*) AS n FROM log WHERE container = ?', number)
     if (logSeconds === null || rows === 0) return rows
@@ -222,13 +224,13 @@ class FileChecker {
     return rows
   }
 
-  /** Every container has its tables, and all others wait to be reclaimed. */
+  /** Every container must have its tables. All other tables must belong to deleted containers. */
   #tables(known: readonly number[]): void {
     const doomed = this.#rows<{ container: number }>('SELECT container FROM doomed').map(({ container }) => container)
     const expected = [...known, ...doomed].flatMap(number => [itemTable(number), entryTable(number)])
     const select = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '*[a-z]_[0-9]*'"
     const present = this.#rows<{ name: string }>(select).map(({ name }) => name)
-    for (const name of present) if (!expected.includes(name)) this.#found(`The table ${name} belongs to nobody.`)
+    for (const name of present) if (!expected.includes(name)) this.#found(`The table ${name} belongs to no container.`)
     for (const name of expected) if (!present.includes(name)) this.#found(`The table ${name} is missing.`)
   }
 

@@ -1,6 +1,5 @@
 /**
- * What a write does besides storing the item: it updates index entries, keeps the log, and learns about
- * indexes.
+ * The consequences of a write besides the stored item: index entries, the log, and findings about indexes.
  */
 
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -34,20 +33,20 @@ export class WriteConsequences {
       log: logSeconds === null ? undefined : entry => log.append(number, entry),
     })
     if (logSeconds !== null) turns.join(log)
-    this.note(open, findings)
+    this.storeFindings(open, findings)
     return result
   }
 
-  /** Stores what the index records do not say yet. */
-  note(open: OpenContainer, findings: IndexFindings): void {
+  /** Stores the findings that the index records do not have yet. */
+  storeFindings(open: OpenContainer, findings: IndexFindings): void {
     dropKnown(findings, open.record.indexes)
     if (isNothing(findings)) return
     const { turns, catalog } = this.#parts
     turns.join(catalog)
-    catalog.note(open, findings)
+    catalog.storeFindings(open, findings)
   }
 
-  /** Those that are dead only by a time in doubt. */
+  /** For items that are dead by item time, but alive by sure time. */
   #doubtedHolders({ policy }: ContainerRecord): DoubtedHolders {
     const sure = this.#parts.clock.sure()
     return { sure, living: livingAt(policy, sure) }

@@ -1,6 +1,6 @@
 /**
- * The index entries of one container: updated by every write, read in order, and built for items that were
- * there before the index.
+ * The index entries of one container: updated by every write, read in order, and built for items that are
+ * older than the index.
  *
  * One table holds the entries of all indexes: (index, key, item). So a new index is no change of the schema,
  * and an update that changes no key touches no entry.
@@ -23,11 +23,11 @@ import { itemIndexKeys } from '../item-index-keys.ts'
 import { entryTable, itemTable } from './file/schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 
-/** What the query thread reads, encodes and sorts at a time: it takes half a second, and 20 MB with keys. */
+/** The most items that the query thread sorts at a time. It takes half a second, and 20 MB with the keys. */
 const indexRangeRowsMax = 100_000
 const indexRangeBytesMax = 16 * MiB
 
-/** Rows that are read and encoded between two turns of the event loop: a few milliseconds. */
+/** Rows that the query thread reads and encodes in one turn of its event loop: a few milliseconds. */
 const sortRows = 500
 
 export interface IndexSlice {
@@ -35,7 +35,7 @@ export interface IndexSlice {
   readonly last: IndexPosition | undefined
 }
 
-/** An item before and after a write; undefined: there is none. The old body is read only if it is needed. */
+/** The body of an item before and after a write, if it exists then. The old body is read only if needed. */
 export interface BodyChange {
   readonly sequence: number
   readonly pk: string
@@ -43,7 +43,7 @@ export interface BodyChange {
   readonly after: Body | undefined
 }
 
-/** While the time is in doubt: sure time, and who is alive by it. */
+/** While item time is in doubt: the sure time, and the thresholds by it. */
 export interface DoubtedHolders {
   readonly sure: EpochSeconds
   readonly living: Living
@@ -64,7 +64,7 @@ interface UnbuiltRow {
   readonly body: Body
 }
 
-/** One step of a build ends after this time, with the item that it is at. */
+/** One step of a build ends with the first item after this time. */
 const buildMsMax = 4
 
 export class ContainerEntries {
@@ -104,8 +104,8 @@ export class ContainerEntries {
       `DELETE FROM ${entries} WHERE (number, key, sequence) IN
         (SELECT number, key, sequence FROM ${entries} WHERE number = ? LIMIT ?)`,
     )
-    // Dead items and items of other partitions are passed over: their bodies are not fetched. CROSS JOIN
-    // keeps the order of the tables, and so the order of the keys.
+    // The bodies of dead items and of items of other partitions are not fetched. CROSS JOIN keeps the order
+    // of the tables, and so the order of the keys.
     const select = (from: string, order: string) => `
       SELECT e.key AS indexKey, e.sequence, i.epk, i.pk, i.id, i.version, i.ts, i.deadline,
         CASE WHEN i.epk >= :min AND i.epk < :maxExclusive AND (:only IS NULL OR i.pk = :only)
@@ -125,8 +125,9 @@ export class ContainerEntries {
 
   /**
    * Updates the entries of an item; must run in the transaction that writes it. Entries whose keys stay are
-   * not touched. False: another living item has a key of a unique index, and nothing was changed. `doubted`:
-   * an item with such a key that would live again if the clock came back dies for good.
+   * not touched. Returns false, and changes nothing, if another living item has a key of a unique index. An
+   * item with such a key may be dead only by a time that is in doubt. With `doubted` it dies for good, so
+   * that it does not live again if the clock comes back.
    */
   change(
     indexes: readonly IndexRecord[],
@@ -187,8 +188,8 @@ export class ContainerEntries {
   }
 
   /**
-   * Collects the items that are written from now on, until `stop` is called. `sorted-build.ts` needs it: what
-   * it sorted before such a write is old.
+   * Collects the items that are written from now on, until `stop` is called. `sorted-build.ts` needs them:
+   * the entries that were sorted before such a write are outdated.
    */
   watch(): { readonly touched: ReadonlySet<number>; readonly stop: () => void } {
     const touched = new Set<number>()
@@ -326,7 +327,7 @@ export class ContainerEntries {
     })
   }
 
-  /** Counts without letting the event loop turn. */
+  /** Counts synchronously. */
   countAtOnce({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): number {
     const counts = keys.map(({ low, high }) => (this.#count.get(index, low, high) as { count: number }).count)
     return counts.reduce((sum, count) => sum + count, 0)

@@ -1,4 +1,7 @@
-/** Builds indexes step by step, and drops them. A step takes a range that another thread sorted, or items. */
+/**
+ * Builds indexes step by step, and drops them. A step inserts entries that another thread has sorted, or
+ * makes entries item by item.
+ */
 
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { noFindings } from '../index-findings.ts'
@@ -35,7 +38,7 @@ export class IndexBuilds {
         const { entries } = open
         const step = this.#sorted?.rangeOf(open.record.number, definition)?.step(entries, findings)
         const reached = step === undefined ? entries.build(definition, builtTo, rowsMax, findings) : step.reached
-        this.#consequences.note(open, findings)
+        this.#consequences.storeFindings(open, findings)
         settle = step?.settle
         return reached
       }),

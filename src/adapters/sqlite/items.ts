@@ -6,7 +6,7 @@ import type { Body } from '../../document/body.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { fill } from '../../store/fill.ts'
 import type { ItemKey, ScannedItem, StoredItem } from '../../store/item.ts'
-import type { Living } from '../../store/policy.ts'
+import { everyItemLives, type Living } from '../../store/policy.ts'
 import { type ListedRows, type PageSize, placeOf, type RowRange, type ScanRange } from '../../store/reading.ts'
 import type { ItemChange, WriteAnswer } from '../../store/writing.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
@@ -37,9 +37,7 @@ export type Written = Pick<WriteAnswer, 'outcome' | 'item' | 'version'>
 
 /** What a write does besides storing the item, in the same transaction. */
 export interface Consequences {
-  /**
-   * Updates the index entries. False: another living item has one of the unique keys, and nothing was done.
-   */
+  /** Updates the index entries. Returns false, and does nothing, if another living item has a unique key. */
   updateEntries(change: BodyChange): boolean
   /** Only where the container keeps a log. */
   readonly log: ((entry: LogDraft) => void) | undefined
@@ -48,16 +46,13 @@ export interface Consequences {
 export interface RowSlice {
   readonly items: ScannedItem[]
   readonly bytes: number
-  /** Nothing more fits on the page. */
+  /** Whether the page has no more room. */
   readonly isFull: boolean
   /** The last key that was read, alive or dead; undefined when the range is exhausted. */
   readonly last: ItemKey | undefined
 }
 
 type ListStatements = Readonly<Record<RowRange['by'], { forward: RowBatches; backward: RowBatches }>>
-
-/** Thresholds that every row is above. */
-const everybody: Living = { inheritedAfter: -1, ownAfter: -1 }
 
 function inBothDirections(batches: (where: string, order: string) => RowBatches, only: string, by: string) {
   return {
@@ -107,8 +102,8 @@ export class ContainerItems implements Participant {
     this.#updateBody = db.prepare(`UPDATE ${table} SET version = ?, body = ? WHERE sequence = ?`)
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#storeCounters = db.prepare('UPDATE containers SET item_version = ?, item_rows = ? WHERE number = ?')
-    // SQLite uses the index of the key for these comparisons of row values. Where it does not begin with epk,
-    // rows outside of the range are read and skipped, so that no call reads more rows than it may.
+    // SQLite uses the index of the key for these comparisons of row values. Where it does not begin with
+    // epk, rows outside of the range are read and skipped, so that no call reads more rows than it may.
     const batches = (where: string, order: string, only?: string) =>
       new RowBatches(db, table, container.encoding, { where, order, only })
     this.#ofRange = isHashed
@@ -151,14 +146,14 @@ export class ContainerItems implements Participant {
     const { forward, backward } = this.#inTime[by]
     const { items, isFull } = (isReverse ? backward : forward).read(
       bind,
-      everybody,
+      everyItemLives,
       { ...page, isEmpty: true },
       page.itemsMax,
     )
     return { rows: items, last: isFull ? placeOf(items.at(-1)!, by) : undefined }
   }
 
-  /** Whatever is at the key, alive or dead. */
+  /** The row at the key, alive or dead. */
   readRow(key: ItemKey): (Row & { body: Body }) | undefined {
     const cells = this.#get(this.#read, key)
     if (cells === undefined) return undefined
@@ -181,7 +176,8 @@ export class ContainerItems implements Participant {
 
   /**
    * Creates an item without reading first: the unique index of the key tells whether the key is free. Only
-   * for containers without indexes and log. undefined: there is a row, alive or dead, and nothing was done.
+   * for containers without indexes and log. Returns undefined, and does nothing, if there is a row, alive or
+   * dead.
    * Must run inside the writer's transaction.
    */
   createIfFree(key: ItemKey, { draft, ttl, until }: Creation, moment: EpochSeconds): Written | undefined {
@@ -301,7 +297,7 @@ export class ContainerItems implements Participant {
     if (pk !== undefined) return this.#ofPartition.read({ epk: min, pk, id }, living, room, rowsMax)
     const behind = { pk: after?.pk ?? '', id, maxExclusive }
     if (!this.#isHashed) return this.#ofRange.read({ ...behind, min }, living, room, rowsMax)
-    // The position may be that of a larger range, which this one is a part of.
+    // The position may belong to a larger range that contains this one.
     const isBefore = after === undefined || after.epk < min
     const from = isBefore ? { epk: min, pk: '', id: '', maxExclusive } : { ...behind, epk: after.epk }
     return this.#ofRange.read(from, living, room, rowsMax)

@@ -1,11 +1,11 @@
 /**
- * The log of containers that keep one: every version, delete and death, stored by the transaction that caused
- * it.
+ * The log of containers that keep one: every version, delete and death, stored by the transaction that
+ * caused it.
  *
  * All containers share one table, so its numbers are one order over all of them: they are the ticks of the
- * journal. Entries that are older than the container wants are invisible at once, and removed by sweeps. So
- * are all entries of a log that is switched off. What a deleted container leaves for the journal is removed
- * as a whole, when the last of it is too old.
+ * journal. Entries that are older than the container's `logSeconds` are invisible at once, and sweeps remove
+ * them. The same holds for all entries of a log that was switched off. The entries that a deleted container
+ * leaves for the journal are removed together, when the last one is too old.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -55,7 +55,7 @@ const columns = `number, kind, epk, pk, id, version, sequence, ts, body,
         previous_version AS previousVersion, previous_body AS previousBody`
 
 export class SqliteChangeLog implements Participant {
-  /** It knows the committed entries only. */
+  /** They know the committed entries only. */
   readonly waiters: JournalWaiters
   readonly #clock: Clock
   readonly #append: StatementSync
@@ -107,7 +107,9 @@ export class SqliteChangeLog implements Participant {
     this.waiters = new JournalWaiters(this.newest())
   }
 
-  /** The number after the commit: a part of the transaction may have been undone. */
+  /**
+   * The newest number that the commit will have. It is read before the commit, after any rollback of a part.
+   */
   #pending = 0
 
   beforeCommit(): void {

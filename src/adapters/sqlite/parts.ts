@@ -1,4 +1,4 @@
-/** What the operations of the store share. */
+/** The parts of the store that its operations share, and transactions that change the catalog. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock, EpochSeconds } from '../../base/clock.ts'

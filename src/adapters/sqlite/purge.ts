@@ -9,7 +9,7 @@ import type { Living } from '../../store/policy.ts'
 import type { Census, Cohort } from '../../store/reading.ts'
 import { entryTable, itemTable } from './file/schema.ts'
 
-/** What is removed is overwritten: 4 MiB take about 10 ms. */
+/** SQLite overwrites removed data: 4 MiB take about 10 ms. */
 const sweepBytesMax = 4 * MiB
 
 type Lifespan = Cohort['lifespan']
@@ -82,7 +82,7 @@ export class ContainerPurge {
     return { removed, done: removed < limit || !(isLeft('inherited') || isLeft('own')) }
   }
 
-  /** Fewer than asked for if one of the rows is large. */
+  /** The number of rows to remove in one transaction: fewer than `rowsMax` if one of them is large. */
   #rowsAtOnce(threshold: Thresholds, rowsMax: number): number {
     const largest = (lifespan: Lifespan) =>
       (this.#largest[lifespan].get(threshold[lifespan], rowsMax) as { bytes: number | null }).bytes ?? 0

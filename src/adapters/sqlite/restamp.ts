@@ -1,8 +1,9 @@
-/** Stamps items and log entries again that were written while the clock was ahead by mistake. */
+/** Corrects the stamps of items and log entries that were written while the clock was ahead by mistake. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
+import { noItemLives } from '../../store/policy.ts'
 import { noFindings } from '../index-findings.ts'
 import { restamped, type Stamped } from '../restamped.ts'
 import type { OpenContainer } from './catalog.ts'
@@ -15,15 +16,14 @@ interface Pass {
   readonly hasFixedDeadlines: (container: ContainerRecord) => boolean
 }
 
-/** No item counts as alive: keys that stay are not compared with those of others. */
-const nobody = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
-
-/** What a deleted container left is kept for a day. A time that is further away is wrong. */
+/**
+ * The log of a deleted container is kept for a day. An end that is further away was set by a wrong clock.
+ */
 const keptSecondsMax = 7 * 86_400
 
 export class SqliteRestamping {
   readonly #db: DatabaseSync
-  /** Behind this item of this container a step goes on. After a restart all are looked at again. */
+  /** The next step continues behind this item of this container. A restart begins with the first again. */
   #container = 0
   #sequence = 0
 
@@ -31,7 +31,7 @@ export class SqliteRestamping {
     this.#db = db
   }
 
-  /** Must run inside the writer's transaction. False: all are done. */
+  /** Must run inside the writer's transaction. Returns false when all containers are done. */
   step(containers: readonly OpenContainer[], pass: Pass): boolean {
     const { ahead, moment } = pass
     const next = containers
@@ -68,7 +68,8 @@ export class SqliteRestamping {
       const { ts, deadline, body } = restamped(before, correction)
       if (record.indexes.length > 0) {
         const change = { sequence, pk: before.pk, before: () => before.body, after: body }
-        entries.change(record.indexes, change, nobody, noFindings())
+        // A new stamp changes no unique key, so none is checked.
+        entries.change(record.indexes, change, noItemLives, noFindings())
       }
       write.run(ts, deadline, body, sequence)
     }

@@ -40,12 +40,12 @@ import type { SortedEntries } from './sorted-entries.ts'
 /** Pages that the query thread works on at the same time. Each has a connection with its own cache. */
 const querySnapshotsMax = 8
 
-/** For so many containers a connection of the query thread keeps prepared statements. */
+/** Containers for which a connection of the query thread keeps prepared statements. */
 const snapshotContainersMax = 64
 
 /**
  * A small cache, in KiB: a page of a query reads few rows twice, and the operating system caches the file.
- * There may be 24 connections, and what they cache is not on the account of held memory.
+ * There may be 24 connections, and their caches are not on the account of held memory.
  */
 const pragmas = 'PRAGMA cache_size = -2048; PRAGMA trusted_schema = OFF;'
 

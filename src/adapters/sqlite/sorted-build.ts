@@ -2,11 +2,11 @@
  * Builds indexes from entries that another thread has sorted, while writes go on.
  *
  * As soon as an index exists, every write updates the entries of its item. The thread may have read an older
- * body of such an item. So entries of items that were written since the range was requested are left out.
- * At the end, entries of these items are made from their present bodies. Most have them already, from the
- * write; but if that write was rolled back, so were its entries. How far the index is built is stored with
- * the last step of a range. After a crash before that, the range is done again; entries that are there
- * already are right, and stay.
+ * body of that item. So the thread's entries of items that were written since the range was requested are
+ * skipped. After the range, the entries of these items are made from their present bodies. Most of them
+ * exist already, but a write that was rolled back took its entries with it. The last step of a range stores
+ * how far the index is built. After a crash before that, the range is done again; existing entries are right
+ * and stay.
  */
 
 import { indexBuildRowsMax } from '../../base/limits.ts'
@@ -22,7 +22,7 @@ export const indexSortRowsMin = 2000
 /** Sorted entries that one step inserts: less than a millisecond, because neighbours share pages. */
 export const indexBuildEntriesMax = 500
 
-/** What a step did; call `settle` when its transaction is committed. */
+/** The result of a step. Call `settle` when its transaction is committed. */
 interface Step {
   /** How far the index is built now; undefined when it is complete. */
   readonly reached: number | undefined
@@ -40,7 +40,7 @@ interface Build {
 export class SortedBuilds {
   readonly #sort: SortEntries
   readonly #builds = new Map<string, Build>()
-  /** The thread failed: the next step of any index does without it, so that building goes on. */
+  /** The thread failed. The next step of any index works without it, so that building goes on. */
   #hasFailed = false
 
   constructor(sort: SortEntries) {
@@ -48,8 +48,8 @@ export class SortedBuilds {
   }
 
   /**
-   * Requests the next range, if that was not done yet and sorting is worth it, and waits for it. undefined:
-   * there is nothing to wait for.
+   * Requests the next range, if sorting is worth it, and returns a promise of it. Returns undefined if there
+   * is nothing to wait for: the range is here already, or the step must build item by item.
    */
   prepare({ record, items, entries }: OpenContainer, index: number, builtTo: () => number): Promise<void> | undefined {
     const found = record.indexes.find(({ definition }) => definition.number === index)
@@ -64,8 +64,8 @@ export class SortedBuilds {
   }
 
   /**
-   * The range whose entries are being inserted. The definition is compared, because an index that was dropped
-   * and created again may have the same number. Records keep the same object while the index exists.
+   * The range whose entries are being inserted. The definition is compared, because an index that was
+   * dropped and created again may have the same number. Records keep the same object while the index exists.
    */
   rangeOf(container: number, definition: IndexDefinition): SortedRange | undefined {
     const build = this.#builds.get(nameOf(container, definition.number))
@@ -87,7 +87,7 @@ export class SortedBuilds {
         const sorted = await this.#sort({ container, index, builtTo })
         if (sorted !== undefined) build.range = new SortedRange(definition, sorted, touched, builtTo)
       } catch {
-        // Whoever runs the thread has logged why.
+        // `server/query-thread` has logged the error.
         this.#hasFailed = true
       }
       const hasNoRange = build.range === undefined && this.#builds.get(nameOf(container, index)) === build

@@ -34,7 +34,7 @@ export interface SqliteOptions {
   readonly directory: string | undefined
   /** Makes the store's clock, which must not start before the moment that was stored last. */
   readonly clock: (stored: StoredTime) => Clock
-  /** The store cannot go on: what it has acknowledged may be lost from the file. */
+  /** Called when the store cannot go on, because the file may have lost acknowledged writes. */
   readonly onFatal: (error: Error) => void
   /** Told once when the disk refuses writes, and once when it takes them again. */
   readonly onDisk?: ReportDisk | undefined

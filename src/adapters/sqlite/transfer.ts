@@ -1,7 +1,7 @@
 /**
  * Reads the contents of a data directory, or writes them into a new one: see `store/transfer.ts`.
  *
- * Until all is written, the target has another file name, so no server opens it.
+ * The target has another file name until everything is written, so no server opens it.
  */
 
 import { existsSync, renameSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Body } from '../../document/body.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type { DatabaseRecord } from '../../store/catalog.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
-import type { Living } from '../../store/policy.ts'
+import { noItemLives } from '../../store/policy.ts'
 import {
   fingerprintOf,
   type Reached,
@@ -40,7 +40,7 @@ const partFile = 'mayfly.part.db'
 
 export function openSqliteSource(directory: string): TransferSource {
   if (!existsSync(join(directory, dataFile))) {
-    throw new RequestError('not_found', `There is no data of Mayfly in ${directory}.`)
+    throw new RequestError('not_found', `There is no Mayfly data in ${directory}.`)
   }
   return opened(directory, dataFile, (db, lock) => new SqliteSource(db, lock))
 }
@@ -48,12 +48,9 @@ export function openSqliteSource(directory: string): TransferSource {
 export function openSqliteTarget(directory: string, keysOf: KeyMaker): TransferTarget {
   makeDataDirectory(directory, [lockFile])
   if (existsSync(join(directory, dataFile))) {
-    throw new RequestError(
-      'already_exists',
-      `There is data of Mayfly in ${directory} already. Give an empty directory.`,
-    )
+    throw new RequestError('already_exists', `There is Mayfly data in ${directory} already. Give an empty directory.`)
   }
-  // Of data that is not there any more.
+  // The mark of a data file that was removed would refuse the new one.
   removeMark(directory)
   return opened(directory, partFile, (db, lock) => new SqliteTarget(db, lock, directory, keysOf))
 }
@@ -155,10 +152,7 @@ class SqliteSource implements TransferSource {
   }
 }
 
-/** With these thresholds nobody is alive: unique keys are not checked again while items are moved. */
-const nobody: Living = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
-
-/** A target can be read too: in the end its contents are compared with those of the source. */
+/** A target can be read too: after the move its contents are compared with those of the source. */
 class SqliteTarget extends SqliteSource implements TransferTarget {
   readonly #directory: string
   readonly #keysOf: KeyMaker
@@ -191,8 +185,8 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
   }
 
   #make({ databases, containers, logNewest }: StoreContents, fingerprint: string): void {
-    // New numbers of log entries are higher than all that were given. So no position of the source lies
-    // between them.
+    // New log entries get higher numbers than all that the source has given. So no position of the source
+    // lies between them.
     const logStart = logNewest ?? Math.max(0, ...containers.map(({ newest }) => newest))
     this.db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('log', ?)`).run(logStart)
     const insertDatabase = this.db.prepare('INSERT INTO databases VALUES (?, ?, ?, ?, ?, ?)')
@@ -209,7 +203,8 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     )
     for (const container of containers) {
       const { number, id, rid, version, ts, partitionCount, encoding, logSeconds, newest, rows } = container
-      // Where entries get new numbers and some are lost, nobody can tell who has read those.
+      // If entries get new numbers and earlier ones were removed, it is not known which readers missed
+      // those.
       const logForgotten = this.#hasLogNumbers || container.logForgotten === 0 ? container.logForgotten : logStart
       insertContainer.run({
         number,
@@ -258,7 +253,8 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
       for (const { key, sequence, ts, deadline, version, body } of items) {
         insert.run(sequence, key.epk, key.pk, key.id, ts, deadline, version, body)
         const change = { sequence, pk: key.pk, before: undefined, after: body }
-        if (container.indexes.length > 0) entries.change(container.indexes, change, nobody, noFindings())
+        // Unique keys were checked when the items were written. They are not checked again.
+        if (container.indexes.length > 0) entries.change(container.indexes, change, noItemLives, noFindings())
       }
       const { key, sequence } = items.at(-1)!
       this.#reach(container.number, { item: { key, sequence } })

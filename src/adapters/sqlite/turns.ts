@@ -30,7 +30,7 @@ import type { DiskHealth } from './file/disk-health.ts'
 import type { EndMark, Milestone } from './file/end-mark.ts'
 import { isFatal, translate } from './file/errors.ts'
 import { type StoredTimeRow, TimeRow } from './time-row.ts'
-import { WaitingWrites, type Work, type WriteGroup } from './waiting-writes.ts'
+import { WaitingWrites, type WriteGroup, type WriteWork } from './waiting-writes.ts'
 
 /**
  * How many turns of the event loop a group waits for more writes. After three, the writes of all 32 clients
@@ -152,7 +152,7 @@ export class Turns {
    * Runs the work in the next commit. Work that frees room may run on a full disk. The bytes, which are an
    * estimate, decide only who goes first.
    */
-  write<T>(work: Work<T>, { freesRoom = false, steps = 1, bytes = 0 } = {}): Promise<T> {
+  write<T>(work: WriteWork<T>, { freesRoom = false, steps = 1, bytes = 0 } = {}): Promise<T> {
     if (this.#failure) return Promise.reject(this.#failure)
     const refusal = this.#disk?.refusal && this.#refusal(this.#disk, freesRoom)
     if (refusal) return Promise.reject(refusal)
@@ -422,8 +422,8 @@ export class Turns {
 
 /**
  * The answers to send after a group of large writes was rolled back, because its last write asked for that.
- * No large write runs twice in one turn. If the refused write was the first, it is answered. Otherwise all go
- * back to the queue, and the refused one gets a commit of its own.
+ * No large write runs twice in one turn. If the refused write was the first, it is answered. Otherwise all
+ * go back to the queue, and the refused one gets a commit of its own.
  */
 function untilUndone(group: WriteGroup, results: unknown[]): unknown[] {
   if (results.length === 1) return results
@@ -435,7 +435,7 @@ function untilUndone(group: WriteGroup, results: unknown[]): unknown[] {
  * A write that Mayfly's own rules refuse fails alone: it was checked before it touched a row. Any other
  * error fails the whole group.
  */
-function attempt(work: Work<unknown>, moment: EpochSeconds, mustUndoAlone: boolean): unknown {
+function attempt(work: WriteWork<unknown>, moment: EpochSeconds, mustUndoAlone: boolean): unknown {
   try {
     return work(moment, mustUndoAlone)
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Work in the background, in bounded steps: sweeps, room that removed data gives back, and items that were
- * stamped while the clock was ahead.
+ * Background work in bounded steps: sweeps, giving the room of removed data back, and correcting the stamps
+ * of items that were written while the clock was ahead.
  */
 
 import type { ContainerRecord } from '../../store/catalog.ts'

@@ -25,10 +25,10 @@ const tinyBytesMax = 4 * KiB
  * back. `mustUndoAlone`: the work sets a savepoint first, if it may have to take back what it did. Otherwise
  * it calls `Turns.undo`.
  */
-export type Work<T> = (moment: EpochSeconds, mustUndoAlone: boolean) => T
+export type WriteWork<T> = (moment: EpochSeconds, mustUndoAlone: boolean) => T
 
-export interface WaitingWrite {
-  readonly work: Work<unknown>
+export interface NewWrite {
+  readonly work: WriteWork<unknown>
   readonly freesRoom: boolean
   readonly steps: number
   /** An estimate. */
@@ -37,7 +37,7 @@ export interface WaitingWrite {
   readonly reject: (error: Error) => void
 }
 
-interface QueuedWrite extends WaitingWrite {
+interface QueuedWrite extends NewWrite {
   readonly isLarge: boolean
   /** It had to be undone, so it has a commit of its own. */
   isAlone: boolean
@@ -58,7 +58,7 @@ export class WaitingWrites {
     return this.#large.length
   }
 
-  add(write: WaitingWrite): void {
+  add(write: NewWrite): void {
     const { bytes, steps } = write
     const isLarge = bytes >= heavyBytesMin || steps > smallStepsMax || this.#isOverfull(bytes)
     const queued = { ...write, isLarge, isAlone: false }

@@ -6,7 +6,7 @@ import { RequestError } from '../../base/error.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { draftLength } from '../../store/fill.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
-import type { Living } from '../../store/policy.ts'
+import { type Living, noItemLives } from '../../store/policy.ts'
 import type { ItemChange, ItemWrite, Step, StepAnswer, TransactAnswer, WriteAnswer } from '../../store/writing.ts'
 import { livingAt } from '../../ttl/living.ts'
 import { noFindings } from '../index-findings.ts'
@@ -16,14 +16,11 @@ import type { WriteConsequences } from './consequences.ts'
 import type { Present, Written } from './items.ts'
 import type { StoreParts } from './parts.ts'
 
-/** With these thresholds nobody is alive. */
-const nobody: Living = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
-
 function bytesOf(change: ItemChange): number {
   return change.kind === 'delete' ? 0 : draftLength(change.draft)
 }
 
-/** Then no step has done anything. */
+/** Whether the first step was refused, so that no step has done anything. */
 function isFirstRefused({ steps, refusal }: TransactAnswer): boolean {
   return steps.length === (refusal?.error === undefined ? 1 : 0)
 }
@@ -86,10 +83,10 @@ export class ItemWrites {
       for (const row of rows) {
         open.items.putBack(row)
         const change = { sequence: row.sequence, pk: row.key.pk, before: undefined, after: row.body }
-        // Unique keys were checked when the rows were written.
-        if (indexes.length > 0) open.entries.change(indexes, change, nobody, findings)
+        // Unique keys were checked when the rows were written. They are not checked again.
+        if (indexes.length > 0) open.entries.change(indexes, change, noItemLives, findings)
       }
-      this.#consequences.note(open, findings)
+      this.#consequences.storeFindings(open, findings)
     })
   }
 

@@ -9,7 +9,7 @@
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
-import type { Living, View, Viewpoint } from '../../../store/policy.ts'
+import { type Living, noItemLives, type View, type Viewpoint } from '../../../store/policy.ts'
 import { type PolicyColumns, toPolicy } from '../../catalog-rows.ts'
 import { OpenViews } from '../../open-views.ts'
 import type { Connections } from '../connection/connections.ts'
@@ -34,8 +34,6 @@ const statement = {
     SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.log_seconds, c.log_epoch
     FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
 }
-
-const noLimit: Living = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
 
 export class PostgresViews {
   readonly #connections: Connections
@@ -72,7 +70,7 @@ export class PostgresViews {
 
   /** Above these thresholds nothing may be swept, because an open view shows it. */
   holdBack(container: number): Living {
-    return this.#open.holdBack(container, noLimit)
+    return this.#open.holdBack(container, noItemLives)
   }
 
   async #read(container: ContainerRecord): Promise<ContainerViewpoint> {

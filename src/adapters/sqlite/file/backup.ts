@@ -1,10 +1,10 @@
 /**
  * Copies a store into a new file, as of one moment, while it is used.
  *
- * A store in a directory is copied over a connection of its own, in a thread of Node's, so requests go on;
- * the WAL grows meanwhile. The copy is made in one step: SQLite begins a copy of many steps anew whenever
- * something was written between two of them. A store in memory has one connection only, and no other thread
- * can know when it is between two transactions, so requests wait for the copy (measured: 80 ms for 30 MB).
+ * A store in a directory is copied over a connection of its own, in Node's thread pool, so requests go on;
+ * the WAL grows meanwhile. The copy is made in one step: SQLite restarts a copy of many steps after every
+ * write between two of them. A store in memory has only one connection, which cannot be used by another
+ * thread, so requests wait for the copy (measured: 80 ms for 30 MB).
  */
 
 import { rmSync } from 'node:fs'

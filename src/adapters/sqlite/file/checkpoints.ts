@@ -1,19 +1,20 @@
 /**
- * When a checkpoint copies the WAL into the data file, and in which thread.
+ * Decides when a checkpoint copies the WAL into the data file, and in which thread.
  *
  * SQLite would run the checkpoint inside the commit that makes the WAL long enough. The writes of that
  * commit are durable already, and would wait for it. Here it runs after their answers were sent. In a server
  * with much to write it runs in another thread, because all requests wait for what this thread does.
  *
- * The WAL begins anew only when all of it is in the data file, and the other thread never gets so far while
- * this one goes on writing. So when the WAL has become long, this thread copies the little that is left
- * behind the other one's last checkpoint. SQLite syncs the data file only then. That would take 10 to 30 ms
- * for all that the other thread has copied, so each of its checkpoints is synced at once, in the thread pool.
+ * SQLite starts the WAL again from its beginning only when all of it is in the data file. The other thread
+ * never gets that far while this one goes on writing. So when the WAL has become long, this thread copies
+ * the few pages that the other one's last checkpoint left. SQLite would sync the data file only then, which
+ * takes 10 to 30 ms after all that the other thread has copied. So the data file is synced after each
+ * checkpoint of the other thread, in the thread pool.
  *
- * While somebody reads an old state, the WAL cannot begin anew and grows.
+ * While a reader still uses an old state, the WAL cannot start again, and grows.
  *
- * A sync that failed there is never repeated here: the system may have dropped the pages, and the next sync
- * would succeed without them. The error is kept, and thrown in this thread.
+ * A failed sync is never repeated: the system may have dropped the pages, and the next sync would succeed
+ * without them. The error is kept, and thrown in this thread.
  */
 
 import { closeSync, fdatasync, openSync } from 'node:fs'
@@ -28,21 +29,21 @@ import { type ArrayStatement, prepareArrays } from './statements.ts'
 /** New pages (8 KiB) in the WAL after which a checkpoint runs: this gave the lowest maximum, 9 ms. */
 export const checkpointPages = 1000
 
-/** A checkpoint of so many times as many runs in another thread in any case: 100 pages take a millisecond. */
+/** Times `checkpointPages`. A larger checkpoint always runs in the other thread: 100 pages take 1 ms. */
 const ownShareMax = 4
 
-/** In a server with much to write, two checkpoints follow each other faster than this. */
+/** A server is busy with writes if two checkpoints follow each other faster than this. */
 const busyMs = 10_000
 
-/** From this length on (64 MB) the WAL shall begin anew. */
+/** Times `checkpointPages`. A WAL of this length (64 MB) is long: it should start again. */
 const longShare = 8
 export const longPages = longShare * checkpointPages
-/** The part of it that this thread copies for that, 5 ms. If more is left, the other thread goes first. */
+/** The part of a long WAL that this thread copies (5 ms). If more is left, the other thread goes first. */
 const restShareMax = 1 / 16
 
 const checkpointSql = 'PRAGMA wal_checkpoint(PASSIVE)'
 
-/** The WAL is cut to nothing after so many looks in a row between which it grew by fewer pages than this. */
+/** The WAL is cut to length 0 after three looks in a row at which it had grown by fewer than 16 pages. */
 const quietLooks = 3
 const quietPages = 16
 
@@ -77,7 +78,7 @@ export class Checkpoints implements Disposable {
   /** Length of the WAL at the last checkpoint. */
   #triedPages = 0
   #triedMs = Number.NEGATIVE_INFINITY
-  /** The other thread has just been here, so little may be left. */
+  /** The other thread has just made a checkpoint, so few pages may be left. */
   #isRestDue = false
   #pagesAtLook = 0
   #quietLooks = 0
@@ -103,14 +104,14 @@ export class Checkpoints implements Disposable {
   }
 
   /**
-   * Asked after every commit (1.5 us). While a reader keeps the WAL from beginning anew, checkpoints come
-   * ever more rarely, because each one looks at all that is not in the file.
+   * Asked after every commit (1.5 us). While a reader keeps the WAL from starting again, checkpoints become
+   * rarer and rarer, because each one looks at all pages that are not in the data file.
    */
   isDue(): boolean {
     if (this.#isThreadBusy) return false
     if (this.#failedSync !== undefined) return true
     const [, walPages, donePages] = this.#look.get()!
-    // The WAL began anew: all of it was in the file, and nobody read it any more.
+    // The WAL has started again.
     if (walPages < this.#triedPages) this.#triedPages = 0
     if (this.#isRestDue && this.#isLong(walPages)) return true
     return walPages - this.#triedPages >= Math.max(this.#pages, (walPages - donePages) / 4)
@@ -136,8 +137,8 @@ export class Checkpoints implements Disposable {
   }
 
   /**
-   * Removes the old contents of the WAL when it is hardly used, because removed items are in it. Must run
-   * outside of transactions. While somebody reads an old state, it does nothing.
+   * Removes the old contents of the WAL when it is hardly used, because they include removed items. Must run
+   * outside of transactions. Does nothing while a reader uses an old state.
    */
   cutIfQuiet(needsRoom: boolean): void {
     if (this.#isThreadBusy) return
@@ -165,7 +166,7 @@ export class Checkpoints implements Disposable {
       await runInThread()
       await this.#syncFile()
     } catch (error) {
-      // Other errors come again in this thread, if they last: all is still in the WAL.
+      // Any other error that lasts will come again in this thread: all pages are still in the WAL.
       if (isFailedSync(error)) this.#failedSync = error as Error
       else this.#hasThreadFailed = true
     } finally {

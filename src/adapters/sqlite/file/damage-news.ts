@@ -1,6 +1,6 @@
 /**
- * Tells the store of damage that another thread of the process has met in the store's file. Those threads
- * only read: it is the store that must write no more.
+ * Tells the store about damage that a query thread of the process has met in the data file. Query threads
+ * only read; the store must stop writing.
  */
 
 import { resolve } from 'node:path'

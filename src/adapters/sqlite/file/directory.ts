@@ -38,7 +38,7 @@ export function makeDataDirectory(directory: string, files: readonly string[]): 
   for (const name of files) makeFile(directory, name)
 }
 
-/** A file that is there is not opened: to close it would cost a store of this process its locks on it. */
+/** A file that exists is not opened: closing it would release the locks that a store of this process has. */
 function makeFile(directory: string, name: string): void {
   const file = join(directory, name)
   try {

@@ -1,12 +1,12 @@
 /**
- * Whether the store may write, by what the disk has answered so far.
+ * Decides whether the store may write, by the answers of the disk so far.
  *
  *   full or read-only   writes are refused until the reserve can be written again
- *   failed sync         because the disk became read-only: there are no more writes, since nobody knows what
- *                       the system has dropped
+ *   failed sync         because the disk became read-only: there are no more writes, because it is not known
+ *                       which pages the system has dropped
  *   damaged             a read met a damaged page, here or in a query thread; writes could spread the damage,
  *                       so there are no more
- *   removed             the data file is not in its place any more; what is written would be lost
+ *   removed             the data file is not in its place any more; new writes would be lost
  *
  * Reads go on in all cases. The reserve is a file that only takes up room. When the disk is full it is
  * removed, so that sweeps have room for their part of the WAL: they free more than they take.
@@ -26,7 +26,7 @@ export const reserveFile = 'mayfly.reserve'
 /** A checkpoint of a WAL of usual length needs this much. */
 const reserveBytes = 8 * MiB
 
-/** It is written in steps, all from one buffer: eight of a megabyte would stay with the process. */
+/** The reserve is written in steps from this one buffer: malloc would keep eight buffers of a megabyte. */
 const step = Buffer.alloc(64 * KiB, 'reserve ')
 
 /** How often the disk is tried again. */
@@ -63,6 +63,11 @@ export class DiskHealth implements Disposable {
     return this.#refusal
   }
 
+  /** Whether writes are refused until a restart. */
+  get isFinal(): boolean {
+    return this.#isFinal
+  }
+
   /** Whether room is needed: then sweeps go on, and all free pages are given back. */
   get isFull(): boolean {
     return this.#refusal !== undefined && !this.#isFinal && !this.#isReadOnly
@@ -78,7 +83,7 @@ export class DiskHealth implements Disposable {
     return this.#isOnTrial
   }
 
-  /** Returns whether the error is one of these, so that the store can go on. */
+  /** Takes notice of an error. Returns true if it is one of the cases above, so that the store can go on. */
   note(error: unknown): boolean {
     if (isDamage(error)) {
       this.#refuse('The data file is damaged. Nothing is written any more; what can be read is served.', true, error)
@@ -118,20 +123,15 @@ export class DiskHealth implements Disposable {
     this.#isOnTrial = true
   }
 
-  /** Called after a commit with writes: now it is sure that the disk takes them. */
+  /** Called after a commit with writes: now it is sure that the disk accepts them. */
   confirm(): void {
     this.#isOnTrial = false
     this.#report('writable', 'The disk accepts writes again.')
   }
 
-  /** Makes a part of the reserve in an idle moment. True: there is more to do. */
+  /** Writes a part of the reserve, in an idle moment. Returns true if there is more to do. */
   prepare(): boolean {
     return this.#refusal === undefined && this.#reserve()
-  }
-
-  /** Whether writes are refused for good. */
-  get isFinal(): boolean {
-    return this.#isFinal
   }
 
   /** Finds out whether the data file is still in its place (3 us). */
@@ -145,7 +145,7 @@ export class DiskHealth implements Disposable {
 
   #refuse(sentence: string, isFinal: boolean, cause: unknown): void {
     if (this.#isFinal) return
-    // A limit on the size of a file does not stop the reserve, only the next write: that is nothing new.
+    // A limit on the size of one file allows the reserve, but not the next write. It was reported already.
     const isNews = (this.#refusal === undefined && !this.#isOnTrial) || isFinal
     this.#isOnTrial = false
     this.#refusal = new CapacityError('unavailable', sentence, retryMs, { cause })
@@ -154,7 +154,7 @@ export class DiskHealth implements Disposable {
     this.#report('refused', sentence)
   }
 
-  /** Writes a step of the reserve. False: it is whole, or there is no room. */
+  /** Writes a step of the reserve. Returns false if it is complete, or there is no room. */
   #reserve(): boolean {
     if (this.#reserved >= reserveBytes) return false
     try {
@@ -181,8 +181,8 @@ export class DiskHealth implements Disposable {
   }
 
   /**
-   * SQLite reports a read-only disk as a failed write or sync, without the number of the system's error. Not
-   * with the data file: closing it would take SQLite's locks away.
+   * SQLite reports a read-only disk as a failed write or sync, without the number of the system's error.
+   * This does not open the data file, because closing it would release SQLite's locks.
    */
   #refusesToOpen(): boolean {
     try {

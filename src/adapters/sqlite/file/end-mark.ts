@@ -1,18 +1,18 @@
 /**
- * A lower bound of what the data file and its WAL must have, kept in a small file beside them.
+ * A small file that says how far the data file and its WAL must reach at least: the mark.
  *
- * SQLite reads a WAL that was cut short, or has a damaged end, as far as it is whole, and a WAL that was
- * deleted not at all. Nothing in these files tells that from a crash. So after a commit its newest version is
- * remembered, and written here within a second: a container, the newest version of its items, and the
- * newest container. What SQLite reads at the next start is always the state after some commit. If that
- * state is older than the mark, acknowledged writes are lost.
+ * If a WAL was cut short or its end is damaged, SQLite reads the part before, and if it was deleted, SQLite
+ * reads the data file alone. Nothing in these files tells such a loss from a crash. So a second after a
+ * commit at the latest, the mark is written: a container, the newest version of its items, and the newest
+ * container. At the next start SQLite reads the state after some commit. If that state is older than the
+ * mark, acknowledged writes are lost.
  *
- * The mark is written without a sync, and after the sync of the commit that it is about. So it is never
- * ahead of the disk, and after a crash or a power loss it is older at worst. If it is torn, it counts as
- * none. It speaks of the contents, not of the WAL: a checkpoint, or another program that opens the file,
- * moves contents and changes nothing about it. Versions and numbers of containers are never used twice.
+ * The mark is written without a sync of its own, after its commit was synced. So it is never ahead of the
+ * disk, and after a crash or a power loss it may only be too old. A torn mark counts as none. The mark does
+ * not name places in the WAL, so a checkpoint does not change it. Versions and numbers of containers are
+ * never used twice.
  *
- * A store that was closed has no mark: another data file, of a backup, may take its place then.
+ * Closing a store removes the mark, so that a data file from a backup may take the place of this one.
  */
 
 import { createHash } from 'node:crypto'
@@ -23,12 +23,12 @@ import { machine } from '../../../base/clock.ts'
 import { readUntouched } from './read-untouched.ts'
 import { dataFile } from './schema.ts'
 
-/** How long a commit is not in the mark. */
+/** The time after which a commit is in the mark. */
 export const markMs = 1000
 
 const markFile = `${dataFile}-mark`
 
-/** What a commit has reached: the container exists, and its items have this version. */
+/** A state that a commit has reached: the container exists, and its items have this version. */
 export interface Milestone {
   readonly container: number
   readonly version?: number
@@ -59,7 +59,7 @@ export class EndMark {
     this.#timer ??= machine.setTimeout(() => this.#write(), markMs).unref()
   }
 
-  /** `isWhole`: all is in the data file, so the mark is not needed any more. */
+  /** `isWhole`: everything is in the data file, so the mark is not needed any more. */
   close(isWhole: boolean): void {
     machine.clearTimeout(this.#timer)
     if (this.#file !== undefined) closeSync(this.#file)
@@ -74,7 +74,7 @@ export class EndMark {
       const text = Buffer.from(encode(this.#mark))
       writeSync(this.#file, text, 0, text.length, 0)
     } catch {
-      // The disk is full or read-only, and says so to the next commit. An older mark is only a weaker one.
+      // The disk is full or read-only, and the next commit will fail. An older mark only notices less.
     }
   }
 }
@@ -103,7 +103,7 @@ function hasReached(db: DatabaseSync, { items, newestContainer }: Mark): boolean
   return row === undefined || Number(row.item_version) >= items.version
 }
 
-/** Of constant length, so that a new mark covers an old one. */
+/** The numbers have a constant length, so that a new mark overwrites an old one. */
 const numbersLength = 51
 
 function encode({ items, newestContainer }: Mark): string {

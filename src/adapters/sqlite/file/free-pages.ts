@@ -1,8 +1,8 @@
 /**
  * Gives the pages of removed data back to the file system, in small steps.
  *
- * Writes soon use free pages again, so a few are kept: giving back begins when a quarter of the file is free,
- * and ends when a sixteenth is.
+ * Writes soon use free pages again, so a few are kept: giving back begins when a quarter of the file is
+ * free, and ends when a sixteenth is.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -10,10 +10,10 @@ import { type ArrayStatement, prepareArrays } from './statements.ts'
 
 /** Pages that one step moves. 64 pages took 10 ms and more on a busy machine. */
 const stepPages = 16
-/** On a full disk every commit needs room in the WAL, so there are fewer and larger ones. */
+/** On a full disk every commit needs room in the WAL, so there are fewer and larger steps. */
 const fullDiskStepPages = 64
 
-/** A smaller file is not worth the work. */
+/** Files with fewer pages are left as they are. */
 const pagesMin = 256
 
 export class FreePages {

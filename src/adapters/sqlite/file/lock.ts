@@ -23,10 +23,10 @@ export function lockDirectory(directory: string): Disposable {
 }
 
 /**
- * Locks the file that has the name. A command that is over may remove the file while this one opens it; then
- * the file is opened again, because a lock on a removed file would keep nobody out.
+ * Opens the lock file and locks it. A command that ends may remove the file while this one opens it. Then it
+ * is opened again, because a lock on a removed file would stop no other process.
  *
- * Only SQLite may open the file: as soon as a process closes a file in another way, it loses its locks on it.
+ * Only SQLite may open the file: when a process closes a file in another way, it loses its locks on it.
  */
 function lockedFile(directory: string): DatabaseSync {
   const file = join(directory, lockFile)
@@ -46,12 +46,12 @@ function lockedFile(directory: string): DatabaseSync {
   }
 }
 
-/** Which file has this name now; undefined: none. */
+/** The inode of the file that has this name now; undefined: there is none. */
 function identity(file: string): bigint | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
 }
 
-/** For a command that is soon over: then the directory has no file that it did not have before. */
+/** Locks for a short command. Disposing removes the files that the lock has added to the directory. */
 export function lockBriefly(directory: string): Disposable {
   const file = join(directory, lockFile)
   const holderFile = join(directory, pidFile)
@@ -62,7 +62,7 @@ export function lockBriefly(directory: string): Disposable {
     [Symbol.dispose]: () => {
       if (holderBefore === undefined) rmSync(holderFile, { force: true })
       else writeFileSync(holderFile, holderBefore)
-      // Windows cannot remove an open file. Elsewhere the file goes first, while nobody else can lock it.
+      // Elsewhere the file is removed before it is unlocked. Windows cannot remove a file that is open.
       const isRemovedOpen = process.platform !== 'win32'
       if (!hadLock && isRemovedOpen) rmSync(file, { force: true })
       lock[Symbol.dispose]()

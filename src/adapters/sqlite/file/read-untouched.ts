@@ -1,9 +1,9 @@
 /**
- * Reads a data file that nobody writes, and leaves its folder as it was.
+ * Reads a data file that no process writes, and leaves its folder as it was.
  *
- * A file in WAL mode gets a -wal and a -shm as soon as it is read, and a connection that cannot write leaves
- * them behind. `immutable` makes none, but does not see a WAL that is there. With a WAL only the -shm can be
- * new.
+ * Reading a file in WAL mode creates a -wal and a -shm file, and a read-only connection leaves them behind.
+ * With `immutable`, SQLite creates neither, but does not read a WAL that exists. So a file with a WAL is
+ * read in the ordinary way, and only the -shm can be new.
  */
 
 import { existsSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ export function readUntouched<T>(file: string, read: (db: DatabaseSync) => T): T
   }
   const hadMemory = existsSync(`${file}-shm`)
   try {
-    // A connection that cannot write leaves the WAL as it is when it is closed.
+    // Closing a read-only connection runs no checkpoint.
     using db = new DatabaseSync(file, { readOnly: true })
     return read(db)
   } finally {

@@ -1,4 +1,4 @@
-/** Settings of a server's connection that writes. The benchmarks use the same for what they compare with. */
+/** Settings of the connection over which a server writes. Benchmarks use them for other programs too. */
 
 /**
  * With 8 KiB, creates of 1 KB cost a tenth less than with 4 KiB, and reads the same. 16 KiB are slower if
@@ -10,7 +10,7 @@ export const pageBytes = 8192
  * - The file is memory-mapped as far as SQLite allows (2 GiB - 64 KiB), so a small page cache is enough. A
  *   large one is slow: SQLite walks over the whole cache when pages of an index move, in a commit that
  *   everybody waits for (docs/decisions/0011).
- * - A WAL that grew during a long page of a query is cut back to 64 MB.
+ * - After a long page of a query has made the WAL grow, it is cut back to 64 MB.
  * - Removed data is overwritten with zeros, in free pages too. Together with giving pages back it makes a
  *   sweep a fifth dearer (docs/reliability.md).
  * - Free pages can be given back to the file system. This must be set before the first table is made, so

@@ -1,12 +1,12 @@
 /**
  * Finds acknowledged writes that were lost with a WAL: because it is damaged, cut short or deleted.
  *
- * SQLite reads a WAL up to the first frame whose checksum is wrong, and says nothing about the rest. A wrong
- * frame alone proves nothing: the last commit may have been cut off by a crash before it was acknowledged.
- * But a commit is synced before the next one begins. So if a whole commit lies behind the wrong frame, and
- * another frame of the same WAL behind that, then the first of them was acknowledged.
+ * SQLite reads a WAL up to the first frame whose checksum is wrong, and ignores the rest. A wrong frame
+ * alone proves nothing: a crash may have cut off the last commit before it was acknowledged. But a commit is
+ * synced before the next one begins. So if a whole commit follows the wrong frame, and another frame of the
+ * same WAL follows that commit, then the commit was acknowledged.
  *
- * What this does not show, the mark beside the file does (`end-mark.ts`), but for the last second.
+ * The mark beside the file (`end-mark.ts`) shows other losses, except those of the last second.
  *
  * Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
  */
@@ -85,7 +85,7 @@ function isSame([first, second]: Sums, a: number, b: number): boolean {
   return first === a && second === b
 }
 
-/** The bytes lie at a multiple of four: a WAL of 64 MB is checked at every start after a crash. */
+/** Reads words, not bytes, for speed: a WAL of 64 MB is checked at every start after a crash. */
 function checksum(bytes: Buffer, [first, second]: Sums, isBigEndian: boolean): Sums {
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
   const isForeign = isBigEndian !== (endianness() === 'BE')
