@@ -1,26 +1,28 @@
 /**
  * Serves http and https, HTTP/1 and HTTP/2, on one port: the first bytes of a connection tell them apart.
  *
- * A TLS connection starts with the byte 22 (a handshake record). No HTTP method does. In its handshake the
- * client asks for HTTP/1.1 or HTTP/2. Without TLS, HTTP/2 starts with the word PRI, which is no method.
+ * A TLS connection starts with the byte 22 (a handshake record), and no HTTP method does. In its handshake
+ * the client asks for HTTP/1.1 or HTTP/2. Without TLS, HTTP/2 starts with the word PRI, which is not a
+ * method.
  *
  * Plain HTTP/1 connections begin in the fast lane. They move to node:http with their first request that is
- * not plain. TLS and HTTP/2 are loaded, and the certificate is made, when the first connection needs them:
- * other servers start faster.
+ * not plain. The code of TLS and HTTP/2 is loaded, and the certificate is made, when the first connection
+ * needs them. So a server without such connections starts faster.
  */
 
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import { MiB } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
 import { unreadMsMax, watchSlowReader } from '../base/slow-reader.ts'
+import { Gate } from './gate.ts'
 import { watchChunks } from './http/chunk-sizes.ts'
 import { dropBody, requestMsMax } from './http/collect-body.ts'
 import { FastLane, type FastLaneOptions, keepAliveMs } from './http/fast-lane.ts'
 import type { Http2Sessions } from './http/http2-sessions.ts'
 import { headerBytesMax, headersTooLarge } from './http/request-parser.ts'
-import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
+import { headersTimeoutMs, type Listener } from './listener.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { type Decrypt, makeDecrypt } from './tls/decrypt.ts'
 
@@ -42,7 +44,7 @@ export interface HttpListenerOptions {
 
 const tlsHandshake = 0x16
 
-/** How a connection begins whose client knows that the server speaks HTTP/2: `PRI * HTTP/2.0`. */
+/** The first bytes of a client that knows that the server speaks HTTP/2: `PRI * HTTP/2.0`. */
 const prefaceStart = Buffer.from('PRI ')
 
 const limits = {
@@ -59,7 +61,7 @@ const http2Limits = { requestMsMax, prefaceMsMax: headersTimeoutMs, idleMsMax: k
 export async function listenHttp(options: HttpListenerOptions): Promise<Listener> {
   const { host, port, portName, connectionsMax, handler, certificate, log, holdsProcess } = options
   const fastLane = new FastLane({ ...options.fastLane, handOver: socket => plain.emit('connection', socket) })
-  const plain = createHttpServer(limits, (req, res) => {
+  const plain = createServer(limits, (req, res) => {
     res.once('prefinish', () => {
       if (res.socket?.writableNeedDrain === true) watchSlowReader(res.socket)
     })
@@ -68,13 +70,13 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
   prepare(plain)
   plain.on('request', ({ socket }) => {
     const accepted = acceptedOf.get(socket)
-    if (accepted !== undefined) silent.delete(accepted)
+    if (accepted !== undefined) gate.noteRequest(accepted)
   })
 
   let securing: Promise<Decrypt> | undefined
   const secure = () => {
     securing ??= makeDecrypt(certificate, { handshakeMsMax: headersTimeoutMs })
-    // The next connection tries again: somebody may have mended the cause.
+    // The next connection tries again: the cause may have been removed.
     securing.catch(() => {
       securing = undefined
     })
@@ -87,15 +89,12 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
     return sessions
   }
 
-  const sockets = new Set<Socket>()
-  /** Connections without a request so far. A stopping server closes them. */
-  const silent = new Set<Socket>()
   /** The accepted socket of a decrypted one. */
   const acceptedOf = new WeakMap<Socket, Socket>()
 
   async function serveHttp2(socket: Socket, accepted: Socket): Promise<void> {
     const http2 = sessions ?? (await loadHttp2())
-    silent.delete(accepted)
+    gate.noteRequest(accepted)
     if (!accepted.destroyed) http2.serve(socket)
   }
 
@@ -117,29 +116,13 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
     socket.destroy()
   }
 
-  const gate = createNetServer({ noDelay: true, allowHalfOpen: true }, socket => {
-    sockets.add(socket)
-    if (!holdsProcess) socket.unref()
-    silent.add(socket)
-    socket.once('close', () => {
-      sockets.delete(socket)
-      silent.delete(socket)
-    })
-    socket.on('error', () => socket.destroy())
-    const onTimeout = () => socket.destroy()
-    socket.setTimeout(headersTimeoutMs, onTimeout)
-    socket.once('end', onTimeout)
-    let first: Buffer | undefined
-    const onData = (chunk: Buffer) => {
-      first = first === undefined ? chunk : Buffer.concat([first, chunk])
-      const protocol = protocolOf(first)
-      if (protocol === undefined) return
-      socket.off('data', onData)
-      socket.off('end', onTimeout)
-      socket.off('timeout', onTimeout)
-      socket.setTimeout(0)
+  const gate = await Gate.open({
+    ...{ host, port, portName, connectionsMax, holdsProcess },
+    allowHalfOpen: true,
+    protocolOf,
+    serve: (socket, first, protocol) => {
       if (protocol === 'http/1') {
-        silent.delete(socket)
+        gate.noteRequest(socket)
         fastLane.serve(socket, first)
         return
       }
@@ -147,35 +130,23 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
       socket.unshift(first)
       const served = protocol === 'tls' ? serveTls(socket) : serveHttp2(socket, socket)
       served.catch(giveUp(socket))
-    }
-    socket.on('data', onData)
+    },
   })
-  gate.maxConnections = connectionsMax
-  await new Promise<void>((resolve, reject) => {
-    gate.once('error', error => reject(explainListenError(error, { host, port, portName })))
-    gate.listen({ host, port }, resolve)
-  })
-  if (!holdsProcess) gate.unref()
 
   return {
-    port: (gate.address() as AddressInfo).port,
+    port: gate.port,
     renewCertificate() {
       securing = undefined
     },
     async [Symbol.asyncDispose]() {
-      const closed = new Promise(resolve => gate.close(resolve))
+      const closed = gate.close()
       // Idle connections close at once. The others close when their request is answered.
       fastLane.close()
       sessions?.close()
-      for (const socket of silent) socket.destroy()
       plain.close()
       const idle = machine.setInterval(() => plain.closeIdleConnections(), 20)
-      const limit = machine.setTimeout(() => {
-        for (const socket of sockets) socket.destroy()
-      }, drainMsMax)
       await closed
       machine.clearInterval(idle)
-      machine.clearTimeout(limit)
     },
   }
 }
@@ -222,10 +193,12 @@ function endWith(socket: Socket, status: string, content: object): void {
   )
 }
 
-/** No handler takes so much in one piece, and nobody means it. The protocol has a lower limit of its own. */
+/** No request needs such a chunk. The protocol's handlers have a lower limit of their own. */
 const chunkBytesMax = 1024 * MiB
 
-/** Whether a request for the pages or the admin API has such a chunk already. A later one is refused too. */
+/**
+ * Refuses larger chunks in requests for the pages or the admin API. Returns whether one has arrived already.
+ */
 function refusesChunks(req: IncomingMessage): boolean {
   const chunks = watchChunks(req, chunkBytesMax)
   if (chunks === undefined) return false

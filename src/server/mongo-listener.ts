@@ -5,14 +5,15 @@
  * length of 66 KB or more. The first message of a client is far shorter.
  */
 
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { machine } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
 import type { Logger } from '../base/log.ts'
 import { watchSlowReader } from '../base/slow-reader.ts'
 import type { MongoServer } from '../mongo/server.ts'
-import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
+import { Gate } from './gate.ts'
+import { headersTimeoutMs, type Listener } from './listener.ts'
 import { readCopies } from './sockets/shared-read-buffer.ts'
 import type { Certificate } from './tls/certificate.ts'
 
@@ -24,7 +25,7 @@ export interface MongoListenerOptions {
   readonly connectionsMax: number
   /**
    * Loads the Mongo side when the first client connects, and returns the same one from then on. Many servers
-   * never have a client, and its code takes a tenth of the memory of an idle process.
+   * never have a client, and the code of the Mongo side takes a tenth of the memory of an idle process.
    */
   readonly load: () => Promise<MongoServer>
   /** Load at once: there are collections, and perhaps work that the last run did not finish. */
@@ -33,6 +34,8 @@ export interface MongoListenerOptions {
   readonly log: Logger
   readonly holdsProcess: boolean
 }
+
+type Protocol = 'tls' | 'mongo'
 
 /** Enough to tell TLS from Mongo. */
 const sniffedBytes = 3
@@ -56,19 +59,16 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
         return decrypted
       }
     })
-    // The next connection tries again: somebody may have mended the cause.
+    // The next connection tries again: the cause may have been removed.
     securing.catch(() => {
       securing = undefined
     })
     return securing
   }
   if (isNeeded) await serverWhenLoaded()
-  const sockets = new Set<Socket>()
-  /** Connections that have not sent anything yet. */
-  const silent = new Set<Socket>()
 
-  async function serve(accepted: Socket, first: Buffer): Promise<void> {
-    const isTls = isTlsSoFar(first)
+  async function serve(accepted: Socket, first: Buffer, protocol: Protocol): Promise<void> {
+    const isTls = protocol === 'tls'
     const socket = isTls ? accepted : readCopies(accepted)
     socket.pause()
     socket.unshift(first)
@@ -84,57 +84,40 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     server.serve(decrypted, socket, () => watchSlowReader(decrypted))
   }
 
-  const gate = createServer({ noDelay: true }, socket => {
-    sockets.add(socket)
-    if (!holdsProcess) socket.unref()
-    socket.once('close', () => sockets.delete(socket))
-    socket.on('error', () => socket.destroy())
-    const onTimeout = () => socket.destroy()
-    socket.setTimeout(headersTimeoutMs, onTimeout)
-    let first: Buffer = Buffer.alloc(0)
-    silent.add(socket)
-    socket.once('close', () => silent.delete(socket))
-    const onData = (chunk: Buffer) => {
-      first = first.length === 0 ? chunk : Buffer.concat([first, chunk])
-      if (first.length < sniffedBytes && isTlsSoFar(first)) return
-      socket.off('data', onData)
-      silent.delete(socket)
-      socket.off('timeout', onTimeout)
-      socket.setTimeout(0)
-      serve(socket, first).catch(error => {
-        // That the store is away was said once; drivers come back every second.
+  const gate = await Gate.open({
+    ...{ host, port, portName, connectionsMax, holdsProcess },
+    allowHalfOpen: false,
+    protocolOf,
+    serve: (socket, first, protocol) => {
+      gate.noteRequest(socket)
+      serve(socket, first, protocol).catch(error => {
+        // The store being away was logged once; drivers come back every second.
         const level = error instanceof CapacityError ? 'debug' : 'error'
         log[level]({ error }, 'a connection to the Mongo port could not be served')
         socket.destroy()
       })
-    }
-    socket.on('data', onData)
+    },
   })
-  gate.maxConnections = connectionsMax
-  await new Promise<void>((resolve, reject) => {
-    gate.once('error', error => reject(explainListenError(error, { host, port, portName })))
-    gate.listen({ host, port }, resolve)
-  })
-  if (!holdsProcess) gate.unref()
 
   return {
-    port: (gate.address() as AddressInfo).port,
+    port: gate.port,
     renewCertificate() {
       securing = undefined
     },
     async [Symbol.asyncDispose]() {
-      const closed = new Promise(resolve => gate.close(resolve))
-      for (const socket of silent) socket.destroy()
-      // If it could not be loaded, the client that wanted it was turned away, and there is nothing to close.
+      const closed = gate.close()
+      // If the Mongo side could not be loaded, there is nothing to close.
       const server = await loading?.catch(() => undefined)
       server?.close()
-      const limit = machine.setTimeout(() => {
-        for (const socket of sockets) socket.destroy()
-      }, drainMsMax)
       await closed
-      machine.clearTimeout(limit)
     },
   }
+}
+
+/** The protocol that the first bytes of a connection show; undefined if they are too few. */
+function protocolOf(first: Buffer): Protocol | undefined {
+  if (!isTlsSoFar(first)) return 'mongo'
+  return first.length < sniffedBytes ? undefined : 'tls'
 }
 
 function isTlsSoFar(bytes: Buffer): boolean {
