@@ -88,11 +88,9 @@ const code = server.tree.paths
 /** Without the folder into which `npm run compat` installs the clients. */
 const compat = ['compat/*.ts', 'compat/{javascript,mongo/*}/*.ts']
 
-/**
- * Only the composition root knows which adapter is used, and the thread that it starts to read from SQLite.
- */
+/** These know the adapters: the server when it opens the store, the query threads, and commands on files. */
 const composition = [
-  ...['src/server/start.ts', 'src/server/query-thread/', 'src/server/migrate.ts'],
+  ...['src/server/open-store.ts', 'src/server/query-thread/', 'src/server/migrate.ts'],
   ...['src/server/check.ts', 'src/server/restore.ts'],
 ]
 const adapters = ['src/adapters/sqlite/', 'src/adapters/postgres/']
