@@ -52,13 +52,13 @@ import {
   listLives,
   lookAtItem,
 } from './item-lives.ts'
+import type { ItemQuery } from './item-query.ts'
 import {
   type CollectRequest,
   collectElsewhere,
   type ExplainedQuery,
   evaluateElsewhere,
   explainQuery,
-  type ItemQuery,
   type QueriedPage,
   type QueryPageRequest,
   type QueryParts,

@@ -1,12 +1,12 @@
 /**
  * Exports a container: its items as JSON texts, in the order of their keys.
  *
- * Which moment it shows: an item that lives unchanged during the whole export is in it exactly once. An item
- * that is written meanwhile is in it once at most, as it was before or after. An item that dies before it is
- * read is not in it. (A backup shows one moment.)
+ * An export does not show one moment, as a backup does. An item that lives unchanged during the whole export
+ * is exported exactly once. An item that is written meanwhile is exported at most once, as it was before or
+ * after the write. An item that dies before it is read is not exported.
  *
- * Documents are canonical extended JSON. A row whose item has a deadline says when, so that an import can
- * keep it (`transfer/keep-ttl.ts`).
+ * Documents are canonical extended JSON. The row of an item that will die contains the deadline, so that an
+ * import can keep it (`transfer/keep-ttl.ts`).
  */
 
 import { machine } from '../base/clock.ts'

@@ -1,10 +1,10 @@
 /**
- * What the store remembers of an import, so that it can go on after any interruption without losing or
+ * The progress of an import, stored so that the import can continue after any interruption without losing or
  * doubling a row.
  *
- * Every transaction that writes rows also writes how many rows of the import are done. A client that lost an
- * answer sends its rows again, and gets for those that are done the outcomes that they had. The outcomes of
- * the last call are remembered, because a client sends its next rows only after an answer.
+ * Every transaction that writes rows also stores how many rows of the import are done. A client that lost an
+ * answer sends its rows again, and gets the earlier outcomes of the rows that are done. Only the outcomes of
+ * the last call are stored, because a client sends its next rows after an answer.
  */
 
 import { RequestError } from '../base/error.ts'
@@ -14,15 +14,15 @@ import type { Step } from '../store/writing.ts'
 import type { Engine } from './engine.ts'
 import { itemKey } from './item-key.ts'
 
-/** How long an interrupted import can go on. */
+/** How long after an interruption an import can continue. */
 export const importMemorySeconds = 7 * 86_400
 
-/** What came of a row, as one letter. */
+/** What was done with a row. */
 export type RowOutcome = 'created' | 'replaced' | 'skipped' | 'dead' | 'refused'
 
 export interface RowAnswer {
   readonly outcome: RowOutcome
-  /** Why it was refused. */
+  /** Why the row was refused. */
   readonly reason?: string
 }
 
@@ -49,7 +49,7 @@ export class ImportLedger {
   readonly #key: ItemKey
   #stored: string | undefined
   #state: StoredLedger
-  /** What the step stores, if it is. */
+  /** The state that the running step stores. */
   #next: StoredLedger | undefined
   #nextText: string | undefined
 
@@ -67,7 +67,7 @@ export class ImportLedger {
     this.#state = stored === undefined ? this.#begin(from) : (JSON.parse(stored) as StoredLedger)
   }
 
-  /** Opens the memory of an import whose next row has the number `from`. */
+  /** Opens the ledger of an import whose next row has the number `from`. */
   static async open(engine: Engine, container: ContainerRecord, job: string, from: number): Promise<ImportLedger> {
     const system = await engine.systemItems.container('imports', importMemorySeconds)
     const key = itemKey(system, [job], 'import')
@@ -76,8 +76,8 @@ export class ImportLedger {
     if (item === undefined && from > 0) {
       throw new RequestError(
         'position_gone',
-        'The server does not remember this import: it was last heard of more than seven days ago, or the data is ' +
-          'another one.',
+        'The server does not know this import. Its last rows came more than seven days ago, or the server has ' +
+          'other data. Begin the import again.',
       )
     }
     ledger.#check(from)
@@ -96,12 +96,12 @@ export class ImportLedger {
     if (from < first || from > first + outcomes.length) {
       throw new RequestError(
         'position_gone',
-        `The import is at row ${first + outcomes.length}; rows from ${from} on do not follow.`,
+        `The import continues at row ${first + outcomes.length}. Send the rows from there on, not from ${from}.`,
       )
     }
   }
 
-  /** The answers of rows from this one on that are done already. A new call begins with it. */
+  /** Begins a new call with this row. Returns the answers of its rows that are done already. */
   doneFrom(from: number): RowAnswer[] {
     const { from: first, outcomes: done, reasons } = this.#state
     const answers = [...done.slice(from - first)].map((letter, index): RowAnswer => {
@@ -116,7 +116,7 @@ export class ImportLedger {
     return answers
   }
 
-  /** The step that stores the answers of the next rows with the rows. They are known when it runs. */
+  /** The step that stores the answers of the next rows. It runs after them, when their answers are known. */
   step(answersOf: () => readonly RowAnswer[]): Step {
     const { from, outcomes, reasons } = this.#state
     return {
@@ -124,7 +124,7 @@ export class ImportLedger {
       key: this.#key,
       decide: found => {
         if (found?.body !== this.#stored) {
-          throw new RequestError('precondition_failed', 'Somebody else continues this import at the same time.')
+          throw new RequestError('precondition_failed', 'Another client continues this import at the same time.')
         }
         const answers = answersOf()
         const added = answers.map(({ outcome }) => letters[outcome]).join('')
@@ -143,7 +143,7 @@ export class ImportLedger {
     }
   }
 
-  /** The step was stored. */
+  /** Called when the step is committed. */
   advance(): void {
     this.#state = this.#next!
     this.#stored = this.#nextText

@@ -2,8 +2,8 @@
  * Writes imported rows into a container, many in one transaction.
  *
  * An edge reads a row and makes an item of it (`ImportEdge`). A row that cannot be stored is refused alone;
- * the others of its transaction are written. With a ledger, each row is done exactly once however often it is
- * sent.
+ * the others of its transaction are written. With a ledger, each row is done exactly once however often it
+ * is sent.
  */
 
 import { type EpochSeconds, machine } from '../base/clock.ts'
@@ -27,7 +27,7 @@ const groupBytesMax = 1 * MiB
 /** How long rows are read before other requests get a turn. */
 const readMsMax = 10
 
-/** What is stored of a row. */
+/** The stored form of a row. */
 export interface StoredForm {
   readonly draft: Draft
   /** As in `ItemChange`. */
@@ -40,29 +40,29 @@ export interface ImportItem {
   readonly key: ItemKey
   /** For the charge. */
   readonly bytes: number
-  /** What is stored at this moment; undefined: its deadline has passed. */
+  /** The form to store at this moment; undefined: the deadline of the item has passed. */
   storedAt(moment: EpochSeconds): StoredForm | undefined
 }
 
-/** What an edge knows about rows and items of its container. */
+/** An edge's part of an import: it reads the rows of a container, and writes its items. */
 export interface ImportEdge {
   readonly container: ContainerRecord
   /** Throws a RequestError if the row cannot be an item. */
   read(row: Buffer): ImportItem
-  /** The words for a key that is taken. */
+  /** The sentence that refuses a row whose key is taken. */
   readonly takenText: string
   transact(steps: readonly Step[], chargeRu: number): Promise<TransactAnswer>
 }
 
 export interface ImportWriterOptions {
   readonly mode: ImportMode
-  /** The import that the store remembers. Without one, rows that are sent again are written again. */
+  /** Names the ledger of the import. Without one, rows that are sent again are written again. */
   readonly job?: string | undefined
-  /** Given up while it waits for throughput. */
+  /** Ends the import while it waits for throughput. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A row of a group: its item, or why it has none; and what came of it. */
+/** A row of a group, its item unless the row is refused, and its answer. */
 interface Candidate {
   readonly line: number
   readonly item: ImportItem | undefined
@@ -109,7 +109,7 @@ export class ImportWriter implements ImportTarget {
         for (let bytes = 0; at < rows.length && hasRoom(group.length, bytes); at++, row++) {
           group.push(this.#candidate(rows[at]!))
           bytes += rows[at]!.bytes.length
-          // Most groups are read at once. A validator may take its time for each row.
+          // Most groups are read at once, but a validator may take long for each row.
           if (machine.monotonicMs() - startMs <= readMsMax) continue
           await nextSlice()
           startMs = machine.monotonicMs()
@@ -135,8 +135,9 @@ export class ImportWriter implements ImportTarget {
   }
 
   /**
-   * Most rows have no item at their key. So a create is tried without looking first; if that fails, with
-   * looking. A row with a taken unique key is refused, and the group is tried without it.
+   * Most rows have no item at their key. So items are created without reading first. If a key is taken, the
+   * group is tried again with reading. A row with a taken unique key is refused, and the group is tried
+   * again without that row.
    */
   async #write(group: readonly Candidate[], ledger: ImportLedger | undefined): Promise<void> {
     let isBlind = this.#options.mode === 'create'
@@ -168,7 +169,7 @@ export class ImportWriter implements ImportTarget {
     }
   }
 
-  /** One of the rows is refused by the store itself. */
+  /** Writes the halves of a group of which the store refuses a row, to find that row. */
   async #writeHalves(group: readonly Candidate[], ledger: ImportLedger | undefined): Promise<void> {
     const middle = Math.ceil(group.length / 2)
     await this.#write(group.slice(0, middle), ledger)

@@ -1,12 +1,12 @@
 /**
  * Builds the indexes that queries need, and drops those that are no longer used.
  *
- * The service indexes everything; we index what is read. Declared indexes are built as declared. For the
- * rest, a query reports how many items it scanned and which index would have avoided that. When the avoidable
- * scans of a path have read several times the size of the container, building an index costs no more than
- * they did. It is then built in the background, in bounded steps at idle moments. For a promised path (one
- * that a wildcard index of the user covers) one such scan is enough. An adaptive index is dropped after many
- * writes without a use. A container that is never queried pays nothing.
+ * Azure indexes every path. Mayfly indexes the paths that queries read. Declared indexes are built as
+ * declared. For other paths, a query reports how many items it scanned and which index would have avoided
+ * that. When the avoidable scans of a path have read several times the size of the container, building an
+ * index costs no more than they did. It is then built in the background, in bounded steps at idle moments.
+ * For a promised path (one that a wildcard index of the user covers) one such scan is enough. An adaptive
+ * index is dropped after many writes without a use. A container that is never queried pays nothing.
  */
 
 import { machine } from '../base/clock.ts'

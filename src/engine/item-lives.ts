@@ -1,5 +1,6 @@
 /**
- * Lists the items of a container by the time at which they die, also those that are dead and not removed yet.
+ * Lists the items of a container by the time at which they die, also those that are dead and not removed
+ * yet.
  *
  * The items that inherit their lifespan and those that have a deadline of their own are two lists, each in
  * the order of its index. A page merges them. So the soonest come first without a sort, however many items
@@ -32,7 +33,7 @@ export interface LifeRange {
 
 type Cohort = 'inherited' | 'own' | 'creation'
 
-/** How far each list was read: the row to go on behind, or its end. It is JSON. */
+/** How far each list was read: the last row that was read, or the end. It is JSON. */
 export type LifeCursor = { readonly [Name in Cohort]?: RowPosition | 'end' | undefined }
 
 export interface ListedItem extends ScannedItem, JudgedLife {}
@@ -48,7 +49,7 @@ export interface JudgedLife {
 export interface LifePage {
   readonly items: readonly ListedItem[]
   readonly at: Viewpoint
-  /** undefined: that was all. */
+  /** Where the next page begins; undefined: this was the last. */
   readonly next: LifeCursor | undefined
   readonly examined: number
   readonly bytes: number
@@ -56,7 +57,7 @@ export interface LifePage {
 
 export interface LifePageSize {
   readonly itemsMax: number
-  /** Looks at no more rows than this; the page may then be short. */
+  /** The most rows to examine. The page may then be short. */
   readonly examineMax: number
   /** Which of the items are wanted. */
   readonly accepts?: ((item: StoredItem) => boolean) | undefined

@@ -11,29 +11,29 @@
  * Rows in source order must come from the same source on every page, so the position names it.
  */
 
-import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
-import { assert, CapacityError, RequestError } from '../base/error.ts'
+import { assert, CapacityError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { HoldWatch, isWatched, WorkTooLong, watched } from '../base/work.ts'
 import type { Body } from '../document/body.ts'
 import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIdOrder, type NarrowedRange } from '../query/choose-id-order.ts'
-import { chooseIndex, describeIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
-import type { Demands } from '../query/demands.ts'
+import { chooseIndex, type IndexChoice, wishedIndex } from '../query/choose-index.ts'
 import type { Page, PagePosition } from '../query/execute.ts'
 import type { CollectedRows } from '../query/packed-rows.ts'
 import { describeIndexes, type MadePage, makePage, type PageRunner, type PageTask } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
-import { batchSource, type ItemSource, type SourcePlan, sourceOf } from '../query/source.ts'
+import { batchSource, type ItemSource, sourceOf } from '../query/source.ts'
 import type { IdOrder, QueryStatement } from '../query/statement.ts'
-import type { ContainerRecord, IndexRecord } from '../store/catalog.ts'
-import type { ItemKey } from '../store/item.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
-import { type ContainerReader, isWholeRange, type ScanRange, wholeRange } from '../store/reading.ts'
+import { type ContainerReader, type ScanRange, wholeRange } from '../store/reading.ts'
+import { chooseCount, chooseSource, digestOf, isBound, pathsOf, scan } from './choose-source.ts'
 import type { IndexKeeper } from './index-keeper.ts'
+import type { ItemQuery } from './item-query.ts'
+import { plannedReader, readerOf, unlessStale } from './planned-reader.ts'
 import { inlineRowsMax, type Work } from './where-to-run.ts'
 
 /** A page that was started here moves to the query thread after this many slices. */
@@ -48,31 +48,8 @@ const inlineHoldMsMax = 4
  */
 const pagePlansMax = 3
 
-/** The work on one item may hold this thread for so long if it cannot move, which is rare. */
+/** The longest time that the work on one item may hold this thread if it cannot move, which is rare. */
 const onlyHereHoldMsMax = 100
-
-/** A query in terms of the store, made by its language. */
-export interface ItemQuery {
-  readonly range: ScanRange
-  readonly demands: Demands
-  /**
-   * Makes the program for the page's moment, the only time that it may use. With an order of ids, items come
-   * in that order, and the program need not sort.
-   */
-  readonly program: (moment: EpochSeconds, idOrder?: IdOrder) => Program
-  /** The query as text, for another thread. Undefined if it can only run in this thread. */
-  readonly statement?: ((idOrder?: IdOrder) => QueryStatement) | undefined
-  /** The work would hold this thread in a way that nothing can end. */
-  readonly mustTravel?: boolean
-  /** The only partition that has items which pass the filter, if there is one. */
-  readonly partition?: Pick<ItemKey, 'epk' | 'pk'> | undefined
-  /** The range follows from the filter: every item that passes the filter lies in it. */
-  readonly isRangeOfFilter?: boolean
-  /** Whether the container's policy allows an index on a path. */
-  readonly mayIndex: (path: IndexPath) => boolean
-  /** Whether the user asked for an index of the path; it is then built when the first query misses it. */
-  readonly isPromised?: (path: IndexPath) => boolean
-}
 
 export interface QueryPageRequest {
   readonly position: PagePosition | undefined
@@ -97,26 +74,20 @@ export interface QueryParts {
   readonly keeper: IndexKeeper
   /** Makes pages that would delay other requests; undefined if only this thread can read the store. */
   readonly runner: PageRunner | undefined
-  /** The runner was left out, because indexes have changed again and again. */
+  /** Whether this is the last plan: without the runner, because indexes have changed again and again. */
   readonly isLastPlan?: boolean
-  /** Decides which pages go there at once (`where-to-run.ts`). */
+  /** Decides which pages the runner makes from the start (`where-to-run.ts`). */
   readonly isLong: (work: Work) => MaybePromise<boolean>
 }
 
-interface Chosen {
-  readonly source: SourcePlan
-  readonly index?: IndexRecord | undefined
-  readonly paths: readonly IndexPath[]
-}
-
-const scan: Chosen = { source: { kind: 'scan' }, paths: [] }
-
-/** What a page reads, and from where: as the query says, or in the order of ids. */
+/** A query with the position of a page. It is read in the order of ids if that was chosen. */
 interface Aim extends ItemQuery {
   readonly position: PagePosition | undefined
   readonly idOrder?: IdOrder | undefined
   readonly narrowed?: NarrowedRange | undefined
-  /** More rows to skip than the program knows of: those of earlier pages, when their order was lost. */
+  /**
+   * Rows to skip besides those that the program skips: the rows of earlier pages, if their order was lost.
+   */
   readonly first?: number | undefined
 }
 
@@ -130,7 +101,7 @@ function aimOf(container: ContainerRecord, query: ItemQuery, position: PagePosit
   return byId === undefined ? { ...query, position } : { ...query, ...byId, position: position ?? byId.position }
 }
 
-/** The same in another order than that of ids, which was lost. */
+/** The same query without the order of ids, which was lost: the program sorts. */
 function sortingAim(query: ItemQuery, position: PagePosition | undefined): Aim {
   return { ...query, position: undefined, first: position?.passed }
 }
@@ -145,16 +116,12 @@ export function explainQuery(container: ContainerRecord, query: ItemQuery): Expl
   return { index: chooseIndex(container.indexes, query.demands), idOrder: aimOf(container, query, undefined).idOrder }
 }
 
-/** What a page would have told that was not made to its end. */
+/** The index use of a page that was not made to its end. */
 export function plannedIndexUse(container: ContainerRecord, query: ItemQuery): IndexUse {
   const { index } = explainQuery(container, query)
   if (index !== undefined) return { used: pathsOf(index.index), wished: [] }
   const wish = wishedIndex(query.demands)
   return { used: [], wished: wish !== undefined && query.mayIndex(wish.path) ? [wish.path] : [] }
-}
-
-function pathsOf({ definition }: IndexRecord): readonly IndexPath[] {
-  return definition.components.map(({ path }) => path)
 }
 
 export function runQueryPage(
@@ -163,14 +130,14 @@ export function runQueryPage(
   query: ItemQuery,
   page: QueryPageRequest,
 ): Promise<QueriedPage> {
-  return untilFresh(parts, named, async (some, container) => {
-    const made = await planAndMake(some, container, aimOf(container, query, page.position), page)
+  return untilFresh(parts, named, async (current, container) => {
+    const made = await planAndMake(current, container, aimOf(container, query, page.position), page)
     if (made === 'stale' || made.hasLostOrder !== true) return made
-    return planAndMake(some, container, sortingAim(query, page.position), page)
+    return planAndMake(current, container, sortingAim(query, page.position), page)
   })
 }
 
-/** Plans anew as long as indexes come or go meanwhile; at last without a runner. */
+/** Plans again when indexes were made or dropped meanwhile; after some attempts without a runner. */
 async function untilFresh<T>(
   parts: QueryParts,
   named: ContainerRecord,
@@ -188,13 +155,13 @@ async function untilFresh<T>(
 }
 
 export interface CollectRequest extends Omit<QueryPageRequest, 'position'> {
-  /** It was tried here, and took too long. */
+  /** Whether it was tried in this thread, and took too long. */
   readonly isTooLongHere: boolean
 }
 
 /**
- * Rows that cannot come before the last item was read, collected elsewhere; undefined where that is not
- * possible, or may not be worth it. Then whoever asks reads the items page by page.
+ * Collects rows in the query thread, for a query that has no row before its last item was read. Returns
+ * undefined if that is not possible, or may not be worth it. Then the caller reads the items page by page.
  */
 export function collectElsewhere(
   parts: QueryParts,
@@ -202,10 +169,10 @@ export function collectElsewhere(
   query: ItemQuery,
   request: CollectRequest,
 ): Promise<CollectedRows | undefined> {
-  return untilFresh(parts, named, async (some, container) => {
-    const collected = await planAndCollect(some, container, aimOf(container, query, undefined), request)
+  return untilFresh(parts, named, async (current, container) => {
+    const collected = await planAndCollect(current, container, aimOf(container, query, undefined), request)
     if (collected === 'stale' || collected?.hasLostOrder !== true) return collected
-    return planAndCollect(some, container, sortingAim(query, undefined), request)
+    return planAndCollect(current, container, sortingAim(query, undefined), request)
   })
 }
 
@@ -271,14 +238,14 @@ export async function evaluateElsewhere(
   return made.rows
 }
 
-/** Items that a reader shows, in key order, and a query over them. */
+/** Items of a reader, in key order, and a query over them. */
 export interface ShownItems extends Pick<ItemQuery, 'range' | 'program' | 'mustTravel'> {
   readonly reader: ContainerReader
   readonly at: Viewpoint
   readonly statement: QueryStatement
 }
 
-/** Makes a page over items that are not in the store as they are shown. */
+/** Makes a page over items that differ from those in the store, such as the documents of a transaction. */
 export async function runPageOver(
   runner: PageRunner,
   { reader, at, range, program, statement, mustTravel = false }: ShownItems,
@@ -406,43 +373,6 @@ export function indexesKeepChanging(): CapacityError {
   return new CapacityError('unavailable', 'The indexes of the container keep changing. Please try again.', 0)
 }
 
-/** Index numbers are reused, so a position carries a digest of its index definition. */
-function digestOf({ definition }: IndexRecord): string {
-  return hash('sha256', describeIndex(definition.components), 'base64').slice(0, 12)
-}
-
-function isBound(position: PagePosition | undefined, program: Program): position is PagePosition {
-  return position !== undefined && program.order === 'source'
-}
-
-function chooseSource(
-  container: ContainerRecord,
-  { range, demands }: ItemQuery,
-  position: PagePosition | undefined,
-  program: Program,
-): Chosen {
-  if (isBound(position, program)) {
-    if (position.index === undefined) return idsWithin(container, range, demands) ?? scan
-    const bound = container.indexes.filter(index => digestOf(index) === position.index)
-    const again = fromIndex(bound, demands)
-    if (again !== undefined) return again
-    throw new RequestError('malformed', 'Invalid Continuation Token: the index it belongs to is gone. Query again.')
-  }
-  return idsWithin(container, range, demands) ?? fromIndex(container.indexes, demands) ?? scan
-}
-
-function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | undefined {
-  const choice = chooseIndex(indexes, demands)
-  if (choice === undefined) return undefined
-  const { index, keys, isReverse, isOrdered, prefix } = choice
-  const { number } = index.definition
-  return {
-    source: { kind: 'index', index: number, keys, isReverse, isOrdered, prefix, isDistinct: index.hasSeveralKeys },
-    index,
-    paths: pathsOf(index),
-  }
-}
-
 /** The items of a partition too small for an index to help. One read finds out and is remembered. */
 async function smallPartition(
   { store, keeper: { largePartitions } }: QueryParts,
@@ -456,35 +386,6 @@ async function smallPartition(
   if (partition.next === undefined) return batchSource(partition)
   largePartitions.add(container, range.pk)
   return undefined
-}
-
-const idPath: IndexPath = ['id']
-
-/** Within one partition key an id names an item. In BSON, `id` is an ordinary field. */
-function idsWithin({ encoding }: ContainerRecord, { pk, min }: ScanRange, { demands }: Demands): Chosen | undefined {
-  if (encoding !== 'json') return undefined
-  const bounds = demands.find(({ path }) => isSamePath(path, idPath))?.bounds
-  if (pk === undefined || bounds === undefined) return undefined
-  const ids = new Set<string>()
-  for (const bound of bounds) {
-    if (!('equals' in bound)) return undefined
-    if (typeof bound.equals === 'string') ids.add(bound.equals)
-  }
-  return { source: { kind: 'points', keys: [...ids].map(id => ({ epk: min, pk, id })) }, paths: [idPath] }
-}
-
-/** A count over exactly the ranges of an index needs no item, if no dead item is present. */
-function chooseCount(
-  { indexes }: ContainerRecord,
-  { range, demands, isRangeOfFilter = isWholeRange(range) }: ItemQuery,
-  program: Program,
-) {
-  if (program.countItems === undefined || !isRangeOfFilter || demands.demands.length === 0) return undefined
-  const choice = chooseIndex(indexes, demands)
-  if (choice === undefined || !choice.isExact) return undefined
-  const { index, keys } = choice
-  const count = { index: index.definition.number, keys }
-  return { count, index, paths: demands.demands.map(({ path }) => path) }
 }
 
 /** Reports a scan that an index would have avoided to the keeper. Returns the paths of that index. */
@@ -504,48 +405,4 @@ async function noteScan(
     isPromised: isPromised?.(wish.path) === true,
   })
   return [wish.path]
-}
-
-/** The indexes of a container have changed since a page was planned. */
-class StalePlan extends Error {}
-
-async function unlessStale<T>(work: () => Promise<T>): Promise<T | 'stale'> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof StalePlan) return 'stale'
-    throw error
-  }
-}
-
-/**
- * Reads as long as the container has the indexes that it had when the page was planned. The entries of a
- * dropped index are removed in steps, and the record of a container may be as old as a cursor.
- */
-function plannedReader(store: Store, container: ContainerRecord): ContainerReader {
-  const { database, id, number, indexes } = container
-  const reader = readerOf(store, container)
-  const fresh = <T>(read: () => MaybePromise<T>): MaybePromise<T> =>
-    andThen(store.findContainer(database.id, id), found => {
-      const isChanged = found?.number === number && found.indexes !== indexes
-      if (isChanged && describeIndexes(found.indexes) !== describeIndexes(indexes)) throw new StalePlan()
-      return read()
-    })
-  return {
-    read: (key, at) => reader.read(key, at),
-    scan: (range, page) => fresh(() => reader.scan(range, page)),
-    scanIndex: (range, page) => fresh(() => reader.scanIndex(range, page)),
-    countEntries: async range => fresh(() => reader.countEntries(range)),
-    census: () => reader.census(),
-  }
-}
-
-function readerOf(store: Store, container: ContainerRecord): ContainerReader {
-  return {
-    read: (key, at) => store.read(container, key, at),
-    scan: (range, page) => store.scan(container, range, page),
-    scanIndex: (range, page) => store.scanIndex(container, range, page),
-    countEntries: range => store.countEntries(container, range),
-    census: () => store.census(container),
-  }
 }

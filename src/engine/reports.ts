@@ -29,7 +29,7 @@ export class Reports {
     return { ...status, purged: this.#purger.purged(container), paused: this.#purger.isPaused }
   }
 
-  /** What costs the same for any number of items: the rows, and whether some are dead. */
+  /** The number of rows, and whether some are dead. Costs the same for any number of items. */
   async glance(container: ContainerRecord): Promise<{ rows: number; writes: number; hasDead: boolean }> {
     const now = livingAt(container.policy, await this.#store.moment())
     const census = await this.#store.census(container)
@@ -43,7 +43,9 @@ export class Reports {
     return items[0]
   }
 
-  /** Those that died after one moment, up to another: how many, and some of them, the soonest first. */
+  /**
+   * The items that died after one moment, up to another: their number, and some of them, the first first.
+   */
   async diedBetween(
     container: ContainerRecord,
     from: EpochSeconds,
@@ -141,7 +143,7 @@ export class Reports {
     return found.state === 'unknown' && next !== undefined ? this.explain(container, next, ...rest) : found
   }
 
-  /** What another default time to live would do. Changes nothing. */
+  /** Previews another default time to live. Changes nothing. */
   preview(container: ContainerRecord, defaultTtl: number | null): Promise<Preview> {
     return preview(this.#store, container, defaultTtl)
   }

@@ -6,7 +6,7 @@ import { CapacityError } from '../base/error.ts'
 import { silentLog } from '../base/log.ts'
 import type { StreamHost } from '../query/hosted-stream.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
-import type { ItemQuery } from './query.ts'
+import type { ItemQuery } from './item-query.ts'
 import { SlowQueries } from './slow-queries.ts'
 
 const container = { id: 'carts', database: { id: 'shop' }, indexes: [] } as unknown as ContainerRecord

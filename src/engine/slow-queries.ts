@@ -1,6 +1,6 @@
 /**
- * Says which pages of queries took long, what they cost, and which index they used or would have needed. A
- * page that failed is among them: the slowest are those that a time limit ended.
+ * Logs pages of queries that took long, with their cost and the index that they used or would have needed.
+ * Pages that failed are logged too: the slowest pages are those that a time limit ended.
  */
 
 import { machine } from '../base/clock.ts'
@@ -12,12 +12,13 @@ import type { PageStatistics } from '../query/execute.ts'
 import type { HostedTask, StreamHost } from '../query/hosted-stream.ts'
 import type { QueryStatement } from '../query/statement.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
-import { type IndexUse, type ItemQuery, plannedIndexUse } from './query.ts'
+import type { ItemQuery } from './item-query.ts'
+import { type IndexUse, plannedIndexUse } from './query.ts'
 
 /** The text of a query may be 256 KB long. */
 const shownCharsMax = 1000
 
-/** What is known of a page that was made. */
+/** The facts about a finished page for the log. */
 interface MadePage {
   readonly statistics: PageStatistics
   readonly chargeRu: number
@@ -33,7 +34,7 @@ export class SlowQueries {
     this.#limitMs = limitMs
   }
 
-  /** Makes a page, or nothing if it is better made in another way. */
+  /** Watches the making of a page. It may end without a page, if that is better made in another way. */
   async watchPage<T extends MadePage | undefined>(
     container: ContainerRecord,
     query: ItemQuery,
@@ -54,7 +55,7 @@ export class SlowQueries {
     }
   }
 
-  /** From a call for results to the results is a page. The time of the client does not count. */
+  /** The time from a call for results to its results counts as a page. The client's own time does not. */
   async watchPipeline(
     task: HostedTask,
     host: StreamHost,
@@ -90,7 +91,10 @@ export class SlowQueries {
     }
   }
 
-  /** Values are not logged: SQL with its parameters' names only, of a Mongo query no more than its kind. */
+  /**
+   * Values are not logged: SQL is logged without the values of its parameters, a Mongo query by its kind
+   * only.
+   */
   #logPage(
     container: ContainerRecord,
     query: ItemQuery,
@@ -121,7 +125,7 @@ export class SlowQueries {
   }
 }
 
-/** The sentence of an error may have values. */
+/** The kind of an error without its message, which may contain values. */
 function failureOf(error: unknown): object {
   if (error instanceof MongoError) return { failed: error.codeName }
   return { failed: error instanceof MayflyError ? error.kind : String((error as Error | undefined)?.name) }

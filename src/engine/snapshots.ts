@@ -2,12 +2,12 @@
  * Keeps states of the whole store in memory and goes back to them, so that each test begins from the same
  * data.
  *
- * A state has the databases, the containers with their settings, and the items that were alive, each with its
- * numbers, its etag, its `_ts` and its deadline. Time is not part of it: the clock never goes back. What has
- * died since a state was kept is dead when it is restored.
+ * A state has the databases, the containers with their settings, and the items that were alive, each with
+ * its numbers, its etag, its `_ts` and its deadline. Time is not part of it: the clock never goes back. What
+ * has died since a state was kept is dead when it is restored.
  *
- * A restore makes all containers anew, so positions in feeds, cursors and change streams from before it end.
- * What a log remembered is not kept.
+ * A restore makes all containers anew, so earlier positions in feeds, cursors and change streams are
+ * refused. The contents of change logs are not kept.
  */
 
 import { RequestError } from '../base/error.ts'
@@ -19,7 +19,7 @@ import type { RowPosition } from '../store/reading.ts'
 import { isAlive, livingAt } from '../ttl/living.ts'
 
 const snapshotsMax = 16
-/** Of the bodies of all snapshots together. */
+/** Bytes of the bodies of all snapshots together. */
 const bytesMax = 256 * MiB
 const nameForm = /^[A-Za-z0-9_.-]{1,64}$/
 
@@ -74,7 +74,7 @@ export class KeptStates {
     return infoOf(name, kept)
   }
 
-  /** Asked before anything is kept: a state that cannot come back is of no use. */
+  /** Called before a state is kept: a state that could not be restored is refused. */
   async #requireAble(): Promise<void> {
     for (const database of await this.#store.databases()) {
       const [first] = await this.#store.containers(database)
@@ -99,7 +99,7 @@ export class KeptStates {
     return infoOf(name, kept)
   }
 
-  /** Taken again if somebody wrote meanwhile: a state is one that there was. */
+  /** Reads everything again if something was written meanwhile, because a snapshot shows one moment. */
   async #take(roomBytes: number): Promise<Kept> {
     for (let tries = 0; tries < triesMax; tries++) {
       const before = await this.#fingerprint()
@@ -161,7 +161,7 @@ export class KeptStates {
     const declaredIndexes = indexes.map(({ definition: { components, options, uniqueness }, isDeclared }) => ({
       ...{ components, options, uniqueness, isDeclared },
     }))
-    // Without its log at first: what is put back is not a change.
+    // The log is switched on at the end: restored items are not changes.
     const draft = { id, rid, throughput, partitionKey, partitionCount, encoding, policy, definition, declaredIndexes }
     let container = await this.#store.createContainer(database, { ...draft, logSeconds: null })
     if (container === undefined) throw interrupted()
@@ -179,7 +179,7 @@ export class KeptStates {
   }
 }
 
-/** The definition of a collection names the numbers of its indexes, which are others now. */
+/** The definition of a collection has the numbers of its indexes, which change with a restore. */
 function withNumbers(
   definition: unknown,
   before: ContainerRecord['indexes'],

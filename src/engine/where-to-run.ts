@@ -2,9 +2,9 @@
  * Decides where a page is made: in the main thread, or in the query thread, which does nothing else.
  *
  * The query thread costs 0.03 to 0.07 ms more and makes no page faster, but a long page in the main thread
- * delays all other requests. So a page that is surely short stays and one that is surely long goes. Sometimes
- * nobody can know (how much of an index range passes the filter, how large a partition is). Such a page
- * starts in the main thread and moves if its first slices were not enough; the work of those slices is lost.
+ * delays all other requests. So a page that is surely short stays, and one that is surely long goes. If it
+ * is not known (how much of an index range passes the filter, how large a partition is), the page starts in
+ * the main thread. If its first slices were not enough, it moves, and the work of those slices is lost.
  */
 
 import { sliceRowsMax } from '../base/limits.ts'

@@ -181,8 +181,8 @@ test('a batch that is sent again is done once, and has the same answer', async (
   assert.deepEqual(next.result.counts, { created: 180, replaced: 0, skipped: 0, dead: 0, refused: 20 })
   assert.equal((await itemsOf(container)).length, 540 + 90 - 1)
   for (const [from, message] of [
-    [0, /^The import is at row 700; rows from 0 on do not follow\.$/],
-    [701, /^The import is at row 700; rows from 701 on do not follow\.$/],
+    [0, /^The import continues at row 700\. Send the rows from there on, not from 0\.$/],
+    [701, /^The import continues at row 700\. Send the rows from there on, not from 701\.$/],
   ] as const) {
     const { status, result } = await put(container, rows(from, 1), `job=import-1&from=${from}`)
     assert.equal(status, 410)
@@ -194,7 +194,7 @@ test('an import that the store does not know cannot go on', async () => {
   const container = await server.newContainer()
   const { status, result } = await put(container, [good], 'job=import-2&from=5')
   assert.equal(status, 410)
-  assert.match(result.message!, /^The server does not remember this import/)
+  assert.match(result.message!, /^The server does not know this import/)
   await put(container, [good], 'job=import-3&from=0')
   await container.delete()
   await container.database.containers.create({ id: 'items', partitionKey: '/pk' })
@@ -213,7 +213,7 @@ test('two clients that continue one import at the same time do not double a row'
   assert.equal((await itemsOf(container)).length, 1000)
   for (const { status, result } of answers) {
     if (status === 200) assert.equal(result.counts.created, 1000)
-    else assert.match(result.message!, /^Somebody else continues this import at the same time\.$/)
+    else assert.match(result.message!, /^Another client continues this import at the same time\.$/)
   }
   assert.ok(answers.some(({ status }) => status === 200))
 })

@@ -14,7 +14,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
 import type { QueryResult } from '../../engine/engine.ts'
-import type { ItemQuery } from '../../engine/query.ts'
+import type { ItemQuery } from '../../engine/item-query.ts'
 import { demandsOf } from '../../mql/demands.ts'
 import { DistinctValues } from '../../mql/distinct.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
@@ -59,7 +59,9 @@ export const mongoPageDocumentsMax = 10_000
 const sortedBytesMax = mongoBatchBytesMax
 const sortedDocumentsMax = 100_000
 
-/** A cursor over what a query finds. With `keepsOrigins` its batches tell where their documents come from. */
+/**
+ * A cursor over what a query finds. With `keepsOrigins` its batches tell where their documents come from.
+ */
 export function documentSource(
   call: CommandCall,
   collection: Collection,

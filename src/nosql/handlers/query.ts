@@ -1,4 +1,6 @@
-/** Queries: over definitions in memory, over items page by page, and the plans of cross-partition queries. */
+/**
+ * Queries: over definitions in memory, over items page by page, and the plans of cross-partition queries.
+ */
 
 import { hash } from 'node:crypto'
 import { RequestError } from '../../base/error.ts'
@@ -10,7 +12,8 @@ import { effectivePartitionKeyPrefixRange } from '../../document/effective-parti
 import type { IndexPath } from '../../document/index-definition.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
 import type { Engine, QueryResult } from '../../engine/engine.ts'
-import type { ItemQuery, QueryPageRequest } from '../../engine/query.ts'
+import type { ItemQuery } from '../../engine/item-query.ts'
+import type { QueryPageRequest } from '../../engine/query.ts'
 import { wishedIndex } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
@@ -67,7 +70,9 @@ function parseQueryRequest(request: NosqlRequest, container?: ContainerRecord): 
   return { prepared, parameters: toParameters(body.parameters) }
 }
 
-/** Definitions are few and in memory. Rows keep their order and get new numbers for the pages of the feed. */
+/**
+ * Definitions are few and in memory. Rows keep their order and get new numbers for the pages of the feed.
+ */
 export async function queryDefinitions(request: NosqlRequest, definitions: Definitions): Promise<Definitions> {
   const { prepared, parameters } = parseQueryRequest(request)
   const momentMs = (await request.service.engine.moment()) * 1000
@@ -185,8 +190,8 @@ function scopeOf(
 }
 
 /**
- * The part of the container that a query addresses. Undefined if rows of all partitions must be merged (sort,
- * group, count, limit), which the service leaves to the client.
+ * The part of the container that a query addresses. Undefined if rows of all partitions must be merged
+ * (sort, group, count, limit), which the service leaves to the client.
  */
 function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerView): ScanRange | undefined {
   const { query: tree, text } = query.prepared
