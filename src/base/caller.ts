@@ -1,7 +1,8 @@
 /**
- * Who a request came from, and whether somebody still waits for the answer.
+ * The caller of a request: its connection, and whether the client still waits for the answer.
  *
- * Work that takes long asks for `gone` and ends with it. Plain requests never do, so that they pay nothing.
+ * Long work uses the signal `gone` to end with the client. Plain requests never ask for it, so they pay
+ * nothing.
  */
 
 import { CapacityError } from './error.ts'
@@ -16,7 +17,7 @@ export class Caller {
     this.connection = connection
   }
 
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client does not wait for the answer any more. */
   get gone(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.#hasLeft) this.#controller.abort(callerGone())
@@ -29,7 +30,7 @@ export class Caller {
   }
 }
 
-/** It is sent to nobody, but it is logged and counted. */
+/** This error is logged and counted, but never sent. */
 function callerGone(): CapacityError {
   return new CapacityError('timed_out', 'The client did not wait for the answer.', 0)
 }

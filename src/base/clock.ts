@@ -51,8 +51,8 @@ export const machine = {
 export type ClockMode = 'system' | 'manual'
 
 /**
- * A time that the machine showed and that nothing explains. It lasts until the clock comes back or is
- * trusted.
+ * Doubt about item time: the machine's clock shows a time that neither running nor sleeping explains. It
+ * lasts until the clock comes back or is trusted.
  */
 export interface Doubt {
   /**
@@ -63,9 +63,9 @@ export interface Doubt {
   readonly since: EpochSeconds
 }
 
-/** What a store keeps of its clock. */
+/** The state of the clock that a store keeps. */
 export interface StoredTime {
-  /** The latest item time that anybody has seen; 0 in a new store. */
+  /** The latest item time that was used; 0 in a new store. */
   readonly mark: EpochSeconds
   /** The sure time at that moment, while item time is in doubt. */
   readonly sure?: EpochSeconds | undefined
@@ -80,7 +80,7 @@ export interface Clock {
   /** Sure time, as of the last call of `now`. Never after it. */
   sure(): EpochSeconds
   readonly doubt: Doubt | undefined
-  /** The item time at which the doubt ends by itself. Undefined: somebody must trust the time. */
+  /** The item time at which the doubt ends by itself. Undefined: a person must trust the time. */
   readonly doubtEndsAt: EpochSeconds | undefined
   /** Forward steps up to this are believed. */
   readonly stepSecondsMax: number
@@ -88,7 +88,7 @@ export interface Clock {
   readonly returns: number
   /** By how many seconds it went back last. */
   readonly returnedSeconds: number
-  /** Somebody confirms item time: it is sure from now on. */
+  /** Called when a person confirms item time: it is sure from now on. */
   trust(): void
 }
 
@@ -107,7 +107,7 @@ export interface ClockEvent {
   readonly doubt: Doubt
   readonly now: EpochSeconds
   readonly sure: EpochSeconds
-  /** Otherwise somebody must trust the time. */
+  /** Otherwise a person must trust the time. */
   readonly endsByItself: boolean
 }
 
@@ -121,21 +121,19 @@ export interface SystemClockOptions {
 /** The default of `stepSecondsMax`: more than any correction by a time server that works. */
 export const stepSecondsDefault = 300
 
-/**
- * A server that was down for up to so long is normal. After a longer time a person should look at the clock.
- */
+/** A server may be down for up to this long. After a longer time a person should check the clock. */
 const downSecondsMax = 7 * 86_400
 
 /**
- * The system's time, made monotonic, and not believed too easily.
+ * The system's time, made monotonic and protected against wrong jumps.
  *
  * If the wall clock is set back, item time continues from its last value at the monotonic rate. If the wall
  * clock is set forward, item time follows at once. If it jumps further than monotonic time and the bound
- * explain, item time is in doubt, and sure time goes on at the monotonic rate. The doubt ends in one of these
- * ways:
+ * explain, item time is in doubt, and sure time goes on at the monotonic rate. The doubt ends in one of
+ * these ways:
  *
  *   - The wall clock comes back to within the bound of sure time. Item time goes back with it.
- *   - Somebody trusts it. Sure time becomes item time.
+ *   - A person trusts it. Sure time becomes item time.
  *   - It began with the start of the server, after at most seven days without one, and the server has run
  *     for the bound: a wrong clock would have been corrected by now.
  *
@@ -155,7 +153,7 @@ export class SystemClock implements Clock {
   #lastMonotonicMs: number
   /** Used while in doubt only. */
   #sureMs: number
-  /** What the uptime counts and monotonic time does not: the offset of the two, and the sleep so far. */
+  /** Uptime less monotonic time: the offset of their starts, and the sleep so far. */
   #uptimeAheadMs: number
   #uptimeAskedMs: number
   /** Item time less monotonic time, when the uptime was asked last without doubt. */

@@ -1,12 +1,10 @@
-/**
- * Files that the single executable carries inside. Run by Node, Mayfly carries none: they lie in its folder.
- */
+/** Files that are embedded in the single executable. Without it, they lie in Mayfly's folder. */
 
 import sea from 'node:sea'
 
 export const isExecutable = sea.isSea()
 
-/** Memory of the executable itself: a write to it ends the process. undefined: this is not the executable. */
+/** The executable's own memory, which must not be written to. undefined: this is not the executable. */
 export function embeddedBytes(name: string): ArrayBuffer | undefined {
   return isExecutable ? (sea.getRawAsset(name) as ArrayBuffer) : undefined
 }

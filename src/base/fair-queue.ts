@@ -1,5 +1,5 @@
 /**
- * A queue in which nobody waits behind all the work of somebody else.
+ * A queue in which the work of one client does not wait behind all the work of another.
  *
  * Each entry has a path of names, such as container, partition key, connection. The names of one level take
  * turns; below each name, the names of the next level do. Entries with the same path keep their order.

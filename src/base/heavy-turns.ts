@@ -1,10 +1,10 @@
 /**
- * Heavy work takes turns: reading a large body, storing large items. Each piece is bounded and cannot be cut.
- * One of them runs at a time. Between two, small requests that have arrived are read, committed and answered,
- * so a row of heavy pieces delays each of them by about one piece.
+ * Runs heavy work in turns: reading a large body, storing large items. Each piece is bounded and cannot be
+ * cut. One piece runs at a time. Between two pieces, small requests that have arrived are read, committed
+ * and answered, so many heavy pieces delay each small request by about one piece.
  *
- * Connections take turns as well: one with much heavy work does not keep another's piece waiting. How many
- * pieces wait is bounded by the connections, each of which is answered before it is read on.
+ * Connections take turns too: one with much heavy work does not delay the pieces of another. A connection is
+ * answered before more is read from it, so the number of connections bounds the number of waiting pieces.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -13,7 +13,7 @@ import { FairQueue } from './fair-queue.ts'
 import { KiB } from './limits.ts'
 import type { Steps } from './steps.ts'
 
-/** Bodies and writes from this size on are heavy: it takes up to a millisecond to read or store less. */
+/** Bodies and writes of this size and more are heavy. Reading or storing less takes up to a millisecond. */
 export const heavyBytesMin = 64 * KiB
 
 /**
@@ -22,18 +22,18 @@ export const heavyBytesMin = 64 * KiB
  */
 const turnsBetween = 3
 
-/** By connection, for which its share of the memory stands. */
+/** By connection: the share of the memory identifies it. */
 const waiting = new FairQueue<() => void>()
 let isTaken = false
 
-/** Whether a piece waits, so that small work should not wait for more of its kind. */
+/** Whether a piece waits. Then small writes should be committed at once, not wait for more of them. */
 export function isHeavyWorkWaiting(): boolean {
   return waiting.length > 0
 }
 
 /**
- * Does the work now, or when its turn has come, in the asynchronous context of whoever calls. Each `by`
- * takes turns with the others; the store names none.
+ * Does the work now, or when its turn has come, in the asynchronous context of the caller. `by` identifies
+ * the connection; the store gives none.
  */
 export function inHeavyTurn(work: () => void, by?: object): void {
   if (isTaken) {

@@ -1,9 +1,9 @@
 /**
  * The names by which clients may call the server.
  *
- * A page on the Internet can let its own name point to this machine (DNS rebinding). The browser then takes
- * the server for a part of that page, and the well-known key does not protect it. But the browser sends the
- * page's name as Host, and the page's address as Origin.
+ * The owner of a web page can let the page's own name point to this machine (DNS rebinding). The browser
+ * then takes this server for the server of that page, and the well-known key does not protect it. But the
+ * browser sends the page's name as Host, and the page's address as Origin.
  */
 
 import { isIP } from 'node:net'
@@ -57,7 +57,7 @@ function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
 }
 
-/** The address of the socket itself, whatever headers of a proxy say. */
+/** Checks the address of a socket. Headers of a proxy do not count. */
 export function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address)
 }

@@ -1,10 +1,10 @@
 /**
- * Buffers that the system gets back as soon as they are collected.
+ * Buffers whose memory goes back to the system as soon as they are collected.
  *
  * Node takes ordinary buffers from malloc, and what is freed there stays with the process: after 600 MB of
  * buffers of a megabyte or two, 500 MB stay for ever (docs/decisions/0019-memory-that-comes-back.md). V8
- * maps the memory of a resizable buffer by itself, and unmaps it with the buffer. Pages that nobody writes to
- * take no memory at all, so a buffer may be made for a whole message before it has arrived.
+ * maps the memory of a resizable buffer by itself, and unmaps it with the buffer. Pages that nobody writes
+ * to take no memory at all, so a buffer may be made for a whole message before it has arrived.
  */
 
 import { KiB } from './limits.ts'
@@ -19,8 +19,8 @@ export function largeBuffer(bytes: number): Buffer {
 }
 
 /**
- * Gives the memory of a large buffer back now, instead of with the next collection. Whoever still has the
- * buffer, or a part of it, finds it empty: only for one that nobody else can have.
+ * Gives the memory of a large buffer back now, instead of with the next collection. The buffer and its parts
+ * become empty, so no other code may use them any more.
  */
 export function giveUp({ buffer }: Uint8Array): void {
   // Smaller ones may come from a pool, which others share.

@@ -1,6 +1,6 @@
 /**
- * Functions whose code is loaded with their first call: what an idle server does not need takes no memory
- * (docs/decisions/0021). Later calls go straight to the function.
+ * Functions whose code is loaded with their first call. So code that an idle server does not need takes no
+ * memory (docs/decisions/0021). Later calls go straight to the function.
  */
 
 import type { MaybePromise } from './maybe-promise.ts'

@@ -2,43 +2,43 @@
  * One account for the bytes that are held for requests: bodies that are still arriving, work that is being
  * done, cursors, transactions, and answers that nobody reads.
  *
- * Every connection has a share, and all who have not logged in have one together. Who holds something has a
- * lease on its share, takes more as it grows, and gives everything back when the lease is disposed of.
+ * Every connection has a share, and all connections without a login have one together. Work that holds bytes
+ * has a lease on its share, adds bytes as it grows, and gives all back when the lease is disposed of.
  *
- *   over the share of a connection    the work is refused: it wants too much (`over_memory`)
- *   over three quarters of the whole  work that holds much is refused when it wants more (`throttled`): the
- *                                     last quarter is for those who hold little
- *   over the whole                    new work is refused; the old goes on with what it has (`throttled`)
+ *   over the share of a connection    the work is refused: it needs too much (`over_memory`)
+ *   over three quarters of the whole  work that holds much is refused when it needs more (`throttled`): the
+ *                                     last quarter is for connections that hold little
+ *   over the whole                    new work is refused (`throttled`); running work keeps its bytes
  *
  * The account counts bytes of documents, messages and answers. The process needs more for them: objects,
  * copies on their way, and garbage. So only a part of the memory budget is handed out.
  *
- * Work finds its lease in its asynchronous context (`heldHere`), so no stage, sort or page has to pass it on.
- * Each thread has an account of its own; together they have one sum, in shared memory.
+ * Work finds its lease in its asynchronous context (`heldHere`), so no stage, sort or page has to pass it
+ * on. Each thread has an account of its own; together they have one sum, in shared memory.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { CapacityError, RequestError } from './error.ts'
 import { KiB, MiB } from './limits.ts'
 
-/** What is held, as `/status` and `/metrics` show it. */
+/** The uses of held bytes, as `/status` and `/metrics` show them. */
 export const memoryKinds = ['bodies', 'work', 'cursors', 'transactions', 'answers', 'threads'] as const
 export type MemoryKind = (typeof memoryKinds)[number]
 
 /** The part of the budget that is handed out (docs/reliability.md has what the process then takes). */
 const countedPart = 0.5
 
-/** The part of the account that is kept for those who hold little. */
+/** The part of the account that is kept for connections that hold little. */
 const lastPart = 0.25
 
-/** The part of the account that one connection may have, and that all strangers have together. */
+/** The part of the account that one connection may have; and that of all connections without a login. */
 const sharePart = 0.5
 const strangersPart = 0.125
 
-/** Leases take in steps, so that small things cost nothing: less is not counted. */
+/** Leases count in steps. Less than one step is not counted, so that small requests cost nothing. */
 const stepBytes = 16 * KiB
 
-/** Long enough for the others to be answered or to be given up. */
+/** By then other requests are answered or given up. */
 const retryAfterMs = 1000
 
 /** Threads that can have a cell of the sum. */
@@ -141,7 +141,7 @@ export class MemoryAccount {
     )
   }
 
-  /** Whether somebody who holds `heldBytes` may have more. */
+  /** Whether a share that holds `heldBytes` may have more. */
   hasRoom(bytes: number, heldBytes: number): boolean {
     const all = this.heldBytes + bytes
     if (all <= this.bytesMax * (1 - lastPart)) return true
@@ -194,7 +194,7 @@ export class MemoryShare {
 export class MemoryLease implements Disposable {
   readonly share: MemoryShare
   readonly #kind: MemoryKind
-  /** What is held, and what is taken for it: a multiple of the step. */
+  /** The held bytes, and the bytes that are counted for them: a multiple of the step. */
   #bytes = 0
   #takenBytes = 0
   #isOver = false
@@ -214,7 +214,7 @@ export class MemoryLease implements Disposable {
     if (refusal !== undefined) throw refusal
   }
 
-  /** Takes even if there is no room: for what exists already, and cannot be refused. */
+  /** Adds bytes even if there is no room: for data that exists already and cannot be refused. */
   force(bytes: number): void {
     if (this.#isOver) return
     this.#bytes += bytes
@@ -237,17 +237,17 @@ export class MemoryLease implements Disposable {
     if (this.#isOver) return
     this.#bytes = Math.max(0, this.#bytes - bytes)
     const wanted = stepsFor(this.#bytes)
-    // Not for every row that comes and goes.
+    // Two steps, so that a row that comes and goes changes nothing.
     if (wanted === 0 || this.#takenBytes - wanted >= 2 * stepBytes) this.#take(wanted)
   }
 
-  /** Holds exactly so much from now on. */
+  /** Holds exactly this many bytes from now on. */
   set(bytes: number): void {
     if (bytes > this.#bytes) this.add(bytes - this.#bytes)
     else this.release(this.#bytes - bytes)
   }
 
-  /** Whoever still has the lease takes nothing any more. */
+  /** Afterwards the lease counts nothing, also if it is still used. */
   [Symbol.dispose](): void {
     if (this.#isOver) return
     this.#take(0)
@@ -281,7 +281,7 @@ export function holding<T>(lease: MemoryLease | undefined, work: () => T): T {
   return leases.run(lease, work)
 }
 
-/** The lease of the work that asks. Undefined: nobody counts. */
+/** The lease of the work that calls this. Undefined: its bytes are not counted. */
 export function heldHere(): MemoryLease | undefined {
   return leases.getStore()
 }

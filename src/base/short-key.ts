@@ -1,9 +1,9 @@
-/** Keys of maps and sets whose length is in the hands of a caller. */
+/** Keys of maps and sets for texts of any length, which clients choose. */
 
 import { hash } from 'node:crypto'
 import { spend } from './work.ts'
 
-/** To V8, all longer texts of one length have the same hash: it compares each with all of them. */
+/** V8 gives all longer texts of one length the same hash, so a map compares each with all others. */
 const keyCharsMax = 16_000
 
 /** The text itself, or a digest of one that is long. */

@@ -1,12 +1,12 @@
-/** Work that is done where everybody else waits for it, and therefore must be short. */
+/** Limits the time of work in the main thread, where all other requests wait for it. */
 
 import { CapacityError } from './error.ts'
 import { HoldWatch, WorkTooLong, watched } from './work.ts'
 
-/** Time for such work of one request, in one turn of the event loop. */
+/** Time for the short work of one request, in one turn of the event loop. */
 const shortWorkMsMax = 20
 
-/** The time that all such work of one request shares. */
+/** All short work of one request shares one limit. */
 export class ShortWork {
   readonly #watch = new HoldWatch(shortWorkMsMax)
 

@@ -1,13 +1,13 @@
 /**
- * Long work is done in slices. One slice runs in a turn of the event loop, however many works wait for
- * theirs: a request waits for one slice, and not for one of each work.
+ * Cuts long work into slices. Each turn of the event loop runs one slice, also if many works wait for
+ * theirs. So a request waits for one slice, not for one of each work.
  */
 
 import { machine } from './clock.ts'
 
 const waiting: (() => void)[] = []
 
-/** Ends a slice. Resolves when it is the turn of the next one; others had theirs by then. */
+/** Ends a slice. Resolves when the next one may run; other works had their slices by then. */
 export function nextSlice(): Promise<void> {
   return new Promise(resolve => {
     if (waiting.push(resolve) === 1) machine.setImmediate(giveOn)

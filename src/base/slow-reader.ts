@@ -6,7 +6,7 @@ import { constants, type Http2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
 /**
- * A client that reads nothing for so long will not read at all, or its network is gone. For encrypted
+ * A client that reads nothing for this time will not read at all, or its network is gone. For encrypted
  * connections Node sees progress only at the end of an answer, and waits twice as long.
  */
 export const unreadMsMax = 20_000
@@ -24,12 +24,14 @@ export function watchSlowReader(socket: Socket, msMax = unreadMsMax): void {
     if (!socket.destroyed) socket.setTimeout(timeoutBefore)
     watched.delete(socket)
   }
-  // This time-out begins anew whenever the client has read a part.
+  // This time-out begins again whenever the client has read a part.
   socket.setTimeout(msMax, onTimeout)
   socket.on('drain', end).on('close', end)
 }
 
-/** Waits until the client has taken what was written, or has gone. One that does not read is disconnected. */
+/**
+ * Waits until the client has taken what was written, or has gone. One that does not read is disconnected.
+ */
 export async function drained(res: ServerResponse, msMax = unreadMsMax): Promise<void> {
   const end = watchAnswer(res, msMax)
   const over = new AbortController()

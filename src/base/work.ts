@@ -1,19 +1,19 @@
 /**
- * Work that can be cut anywhere: evaluators of both query languages count their steps, and the work ends in
- * the middle of an item if it holds its thread for too long, or if nobody wants it any more.
+ * Work that can be aborted anywhere: evaluators of both query languages count their steps, and the work ends
+ * in the middle of an item if it holds its thread for too long, or if the client does not wait any more.
  *
- *   evaluators      call `spend` in every loop whose length is in the hands of a caller
- *   who runs them   calls `watched` with a watch; it is asked now and then, and throws to end the work
+ *   evaluators      call `spend` in every loop whose length a client can choose
+ *   their caller    calls `watched` with a watch, which is asked now and then, and throws to end the work
  *
- * Evaluation is pure, so work that was cut can be done again in another place, which has more time:
+ * Evaluation is pure, so aborted work can be done again in another place, which has more time:
  *
  *   thread of the requests   a few milliseconds at a time, then `WorkTooLong`
  *   query thread             as long as others in it do not wait too long, then `WorkTooLong`
  *   thread of its own        until the work is done, or its caller's time is over
  *
- * A step is the work on one element, character or candidate: about 10 to 100 nanoseconds. No evaluator has to
- * pass the watch on. It belongs to the asynchronous context, so it also watches what the work does after it
- * has waited for something.
+ * A step is the work on one element, character or candidate: about 10 to 100 nanoseconds. No evaluator has
+ * to pass the watch on. It belongs to the asynchronous context, so it also watches what the work does after
+ * it has waited for something.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -22,7 +22,7 @@ import { machine } from './clock.ts'
 /** A look at the clock takes 50 ns. With this many steps between two, they cannot be measured. */
 const stepsPerLook = 500
 
-/** Of the fastest steps, more fit into a millisecond. */
+/** A low estimate: of the fastest steps, more fit into a millisecond. */
 const stepsPerMs = 50_000
 
 export interface WorkWatch {
@@ -32,7 +32,7 @@ export interface WorkWatch {
   readonly isShort?: boolean
 }
 
-/** The work takes too long for this place. It was abandoned, and is to be done again in another. */
+/** The work takes too long for this place. It was aborted, and must be done again in another. */
 export class WorkTooLong extends Error {
   override readonly name = 'WorkTooLong'
 }
@@ -48,7 +48,7 @@ export function spend(steps: number): void {
   watches.getStore()?.look(steps)
 }
 
-/** For slices of work: the same between two of them. */
+/** Asks the watch between two slices of work. */
 export function lookAtWork(): void {
   watches.getStore()?.look(0)
 }
@@ -101,8 +101,8 @@ export class HoldWatch implements WorkWatch {
 }
 
 /**
- * Lets work take so many steps, about, wherever it runs. Then the error is thrown. An `outer` watch is asked
- * as well.
+ * Limits the number of steps, approximately, in any place. Then the error is thrown. An `outer` watch is
+ * asked too.
  */
 export class StepWatch implements WorkWatch {
   readonly isShort = true

@@ -1,4 +1,4 @@
-/** mayfly backup, restore and check: whole copies of the data, and whether it agrees with itself. */
+/** mayfly backup, restore and check: copies all data, makes a data directory of a copy, and checks data. */
 
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,19 +10,20 @@ import { RequestError } from '../base/error.ts'
 import { checkData, type DataReport } from '../server/check.ts'
 import { inNewFolder } from '../server/new-folder.ts'
 import { restoreData } from '../server/restore.ts'
+import { counted } from './counted.ts'
 import { untilInterrupted } from './interrupt.ts'
 import { requireParent } from './output.ts'
 import { ProgressBar } from './progress.ts'
 import { type ConnectionFlags, Refused, ServerConnection, Unreachable } from './server-connection.ts'
 
-/** Problems were found. */
+/** The exit code of a check that found problems. */
 const problemsExitCode = 2
 
 interface JsonFlag {
   readonly json?: boolean
 }
 
-/** Whoever asks for these would not get them. */
+/** Formats that a user may expect from the name of a file, and that backups do not have. */
 const otherPacking = /\.(zip|zstd?|bz2|xz|7z|tar|tgz|rar)$/i
 
 /** A target without an ending is a folder, which a server can use as its data directory. */
@@ -33,7 +34,7 @@ export async function backup(target: string, flags: ConnectionFlags & JsonFlag):
     throw new RequestError('malformed', `A backup is a .db or a .db.gz file, or a folder, not ${basename(target)}.`)
   }
   if (existsSync(file))
-    throw new RequestError('already_exists', `${file} is there. It is not replaced: name another one.`)
+    throw new RequestError('already_exists', `${file} exists and is not replaced. Name another file.`)
   if (!isFolder) requireParent(file)
   await inNewFolder(dirname(file), async () => {
     if (isFolder) mkdirSync(target, { recursive: true })
@@ -44,11 +45,11 @@ export async function backup(target: string, flags: ConnectionFlags & JsonFlag):
   process.stdout.write(`${text}\n`)
 }
 
-/** The file has its name only when it is whole. */
+/** The file is called `FILE.part` until it is complete. */
 async function download(connection: ServerConnection, file: string): Promise<void> {
   const bar = new ProgressBar()
   let bytes = 0
-  const counted = async function* (chunks: AsyncIterable<Uint8Array>, size: number) {
+  const reported = async function* (chunks: AsyncIterable<Uint8Array>, size: number) {
     for await (const chunk of chunks) {
       bytes += chunk.length
       bar.show({ phase: 'copying', subject: file, done: bytes, unit: 'bytes', share: bytes / Math.max(1, size) })
@@ -60,7 +61,7 @@ async function download(connection: ServerConnection, file: string): Promise<voi
     await untilInterrupted(`${file} was not written.`, async signal => {
       const response = await connection.open('POST', 'backup', { signal })
       const size = Number(response.headers.get('content-length'))
-      const pieces = Readable.from(counted(response.body!, size))
+      const pieces = Readable.from(reported(response.body!, size))
       const streams = [pieces, ...(/\.gz$/i.test(file) ? [createGzip()] : [])]
       await pipeline([...streams, createWriteStream(part, { mode: 0o600 })], { signal })
       if (bytes !== size) throw new Unreachable(`The server sent ${bytes} of ${size} bytes.`, undefined)
@@ -85,7 +86,9 @@ export async function restore(source: string, { data, json }: JsonFlag & { reado
   else process.stdout.write(`${data}: ${summary(report)} Start it with: mayfly --data ${data}\n`)
 }
 
-/** Of a running server, a copy is checked: it shows one moment, and the server has no work with it. */
+/**
+ * Checks a copy of a running server's data: it shows one moment, and checking it does not slow the server.
+ */
 export async function check(flags: ConnectionFlags & JsonFlag & { readonly data?: string }): Promise<void> {
   const bar = new ProgressBar()
   const onProgress = (done: number) =>
@@ -109,33 +112,28 @@ export async function check(flags: ConnectionFlags & JsonFlag & { readonly data?
   if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok: problems.length === 0, ...report })}\n`)
   else {
     for (const problem of problems) process.stdout.write(`${problem}\n`)
-    const verdict = problems.length === 0 ? 'All of it agrees.' : `${problems.length} problems.`
+    const verdict = problems.length === 0 ? 'Everything is consistent.' : `${problems.length} problems.`
     process.stdout.write(`${summary(report)} ${verdict}\n`)
   }
   if (problems.length > 0) process.exitCode = problemsExitCode
 }
 
-/** A server answers so whose store makes no copies. */
+/** Explains the refusal of a server whose store cannot be copied. */
 function withoutCopy(error: unknown): unknown {
   if (!(error instanceof Refused) || error.status !== 400) return error
   return new RequestError(
     'unsupported',
-    'mayfly check looks at data in SQLite. The data of this server is in PostgreSQL, which checks its own files: ' +
-      'see pg_amcheck.',
+    'mayfly check reads data in SQLite. The data of this server is in PostgreSQL: check it with pg_amcheck.',
     { cause: error },
   )
 }
 
-/** What Mayfly keeps for itself is checked as well, and not counted: nobody knows of it. */
+/** Counts without Mayfly's own containers, which are checked too, but which users do not know. */
 function summary({ containers }: DataReport): string {
   const known = containers.filter(({ database }) => !database.includes('/'))
   const sum = (name: 'rows' | 'entries' | 'logRows') => known.reduce((total, each) => total + each[name], 0)
-  const items = amount(sum('rows'), 'item', 'items')
-  const entries = amount(sum('entries'), 'index entry', 'index entries')
-  const changes = amount(sum('logRows'), 'log entry', 'log entries')
-  return `${amount(known.length, 'container', 'containers')}, ${items}, ${entries}, ${changes}.`
-}
-
-function amount(n: number, one: string, many: string): string {
-  return `${n} ${n === 1 ? one : many}`
+  const items = counted(sum('rows'), 'item', 'items')
+  const entries = counted(sum('entries'), 'index entry', 'index entries')
+  const changes = counted(sum('logRows'), 'log entry', 'log entries')
+  return `${counted(known.length, 'container', 'containers')}, ${items}, ${entries}, ${changes}.`
 }

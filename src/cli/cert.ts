@@ -1,8 +1,9 @@
 /**
  * mayfly cert: prints the authority that clients must trust for https.
  *
- * It is that of the running server, or of a data directory. This command makes no directory, and a first
- * certificate only in one that was named: an authority that no server uses would be trusted for nothing.
+ * It asks the running server, or reads a data directory. It never makes a directory. It makes a first
+ * certificate only in a directory that was named, so that users do not trust an authority that no server
+ * uses.
  */
 
 import { existsSync } from 'node:fs'
@@ -21,7 +22,7 @@ interface CertFlags {
 
 interface FoundAuthority {
   readonly pem: string
-  /** Whose it is, for people. */
+  /** The server or the directory that it belongs to, for people. */
   readonly of: string
 }
 

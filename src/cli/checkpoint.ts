@@ -1,9 +1,9 @@
 /**
- * The file beside an input that says how far its import is: `FILE.import.json`.
+ * The file beside an input that holds the progress of its import: `FILE.import.json`.
  *
  * It is written before the first batch is sent and whenever the server has stored one, and removed when the
- * import has ended. The server remembers the import as well, in the same transaction as the rows: so it does
- * not matter whether the interruption came before or after an answer.
+ * import has ended. The server stores the progress too, in the same transaction as the rows. So it does not
+ * matter whether an interruption comes before or after an answer.
  */
 
 import { existsSync, readFileSync, rmSync } from 'node:fs'
@@ -12,11 +12,11 @@ import type { ImportCounts } from '../transfer/target.ts'
 import { writeDurably } from './durable-file.ts'
 
 export interface ImportState<Place> {
-  /** Under which the server remembers the import. */
+  /** The name of the import on the server. */
   readonly job: string
-  /** What must be the same for the import to go on: input, target and options, each as a text. */
+  /** Input, target and options, each as a text. An import continues only if they are the same. */
   readonly identity: Readonly<Record<string, string>>
-  /** Behind the rows that are stored; absent: before the first one. */
+  /** The place after the stored rows; absent: before the first one. */
   readonly place?: Place | undefined
   readonly counts: ImportCounts
   /** Bytes of the file of refused rows. */
@@ -47,7 +47,7 @@ export class Checkpoint<Place> {
     const changes = differing.map(name => `${name}: ${state.identity?.[name] ?? 'unknown'}, now ${identity[name]}`)
     throw new RequestError(
       'precondition_failed',
-      `${this.path} belongs to an interrupted import that was another one (${changes.join('; ')}). ${anew}`,
+      `${this.path} belongs to a different import that was interrupted (${changes.join('; ')}). ${anew}`,
     )
   }
 
@@ -60,4 +60,4 @@ export class Checkpoint<Place> {
   }
 }
 
-const anew = 'To begin anew, add --restart.'
+const anew = 'To begin again, add --restart.'

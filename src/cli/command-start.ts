@@ -49,7 +49,10 @@ function findBatchFile(
   return found !== undefined && /\.(cmd|bat)$/i.test(found) ? found : undefined
 }
 
-/** As programs of Windows read their arguments: https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments */
+/**
+ * Quotes as Windows programs parse:
+ * https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments
+ */
 function quoted(arg: string): string {
   return `"${arg.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`
 }

@@ -2,8 +2,8 @@
  * Reads a container of another Cosmos account, or of an emulator, over REST: pages of its feed, range after
  * range, with the place from which reading can go on.
  *
- * Rows get the note of an export: `expiresAt` by the item's own `ttl` or the container's default. So lives go
- * on as they do from a file.
+ * Rows get the note of an export: `expiresAt` by the item's own `ttl` or the container's default. So their
+ * deadlines are kept as those of an exported file.
  */
 
 import { createHmac } from 'node:crypto'
@@ -19,12 +19,14 @@ import { Unreachable } from './server-connection.ts'
 /** Rows of one request. */
 const pageItems = 1000
 
-/** How often a request is tried that the account throttles or does not answer: at first, and when it has. */
+/**
+ * Attempts of a request that the account throttles or does not answer: of the first one, and of later ones.
+ */
 const firstTriesMax = 3
 const laterTriesMax = 30
 
 export interface CosmosPlace {
-  /** Ranges that are read. */
+  /** Ranges that were read to their end. */
   readonly rangesDone: readonly string[]
   readonly range: string | undefined
   readonly continuation: string | undefined
@@ -37,7 +39,7 @@ export interface SourceName {
 }
 
 export interface SourceContainer {
-  /** Tells the container from one that has its name later, and from those of other accounts. */
+  /** Differs for a later container of the same name, and for containers of other accounts. */
   readonly identity: string
   /** How many items it has, if the account says so. */
   readonly count: number | undefined
@@ -79,7 +81,7 @@ export class CosmosAccount {
     const count = Number(usage?.[1] ?? 0)
     return {
       identity: `${this.#endpoint} ${link} ${_rid}`,
-      // A container that was empty can have items now.
+      // The account's count may be old: a container with count 0 can have items now.
       count: count > 0 ? count : undefined,
       batches: after => this.#batches(link, defaultTtl, after),
     }

@@ -7,6 +7,7 @@ import { isoTime } from '../base/time-words.ts'
 import { formats, type InputFormat } from '../transfer/input.ts'
 import { manifestName } from '../transfer/seed.ts'
 import { choice } from './choice.ts'
+import { counted } from './counted.ts'
 import { Interrupted } from './interrupt.ts'
 import { outputFile, writeRows } from './output.ts'
 import { ProgressBar } from './progress.ts'
@@ -79,7 +80,7 @@ async function exportAll(plan: Plan, database: string | undefined, folder: strin
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
     throw new RequestError('malformed', `${folder} is a file. Name a folder for the files of the containers.`)
   }
-  // Without it, a folder that is written in part is no seed.
+  // The manifest is written at the end: without it, an incomplete folder is not taken for a seed.
   rmSync(join(folder, manifestName), { force: true })
   const suffix = flags.compress === undefined ? '' : choice(flags.compress, ['gz', 'zst'], '--compress')
   for (const each of databases) {
@@ -103,11 +104,12 @@ async function exportAll(plan: Plan, database: string | undefined, folder: strin
   writeFileSync(join(folder, manifestName), `${JSON.stringify({ version: 1, containers: exported }, null, 2)}\n`)
 }
 
-/** What there is of an export that failed. */
+/** Adds to the error of an export which files are complete. */
 function withFolder(error: unknown, folder: string, complete: number): unknown {
   if (!(error instanceof RequestError)) return error
-  const files = complete === 1 ? '1 file is' : `${complete} files are`
-  const text = `${error.message} ${files} complete in ${folder}, which is no seed without ${manifestName}.`
+  const files = counted(complete, 'file is', 'files are')
+  const noSeed = `which cannot be used as a seed without ${manifestName}`
+  const text = `${error.message} ${files} complete in ${folder}, ${noSeed}.`
   const { kind } = error
   return error instanceof Interrupted
     ? new Interrupted(kind, text, { cause: error })

@@ -1,6 +1,6 @@
 /**
- * mayfly import: reads files into a container of a running server, shows how far it is, and goes on after an
- * interruption.
+ * mayfly import: reads files into a container of a running server, shows its progress, and continues after
+ * an interruption.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -41,7 +41,7 @@ export interface ImportFlags extends ConnectionFlags {
   readonly json?: boolean
 }
 
-/** Some rows were refused. */
+/** The exit code of an import of which some rows were refused. */
 const refusedExitCode = 2
 
 interface Plan {
@@ -100,11 +100,11 @@ export async function importFiles(paths: readonly string[], flags: ImportFlags):
   if (total.refused > 0) process.exitCode = refusedExitCode
   if (hasTaken) {
     const skip = '--mode skip leaves them, --mode upsert replaces them'
-    process.stderr.write(`Rows were refused because their items are there already: ${skip}.\n`)
+    process.stderr.write(`Rows were refused because their items exist already: ${skip}.\n`)
   }
 }
 
-/** The files behind one that fails are not tried. */
+/** Adds to the error of a file that the files after it were not begun. */
 function withoutRest(error: unknown, rest: readonly string[]): unknown {
   if (!(error instanceof RequestError) || rest.length === 0) return error
   return new RequestError(error.kind, `${error.message} Not begun: ${rest.join(', ')}.`, { cause: error })
@@ -145,7 +145,7 @@ async function openContainer(connection: ServerConnection, flags: ImportFlags): 
   return found
 }
 
-/** What a container that exists has otherwise than the flags say. */
+/** How an existing container differs from the flags; undefined: it does not. */
 function differenceOf(found: RemoteContainer, { partitionKey, api, ttl }: ImportFlags): string | undefined {
   if (api !== undefined && api !== found.api) {
     const names = { nosql: 'a container of the NoSQL API', mongo: 'a collection of MongoDB' }
@@ -161,7 +161,7 @@ function differenceOf(found: RemoteContainer, { partitionKey, api, ttl }: Import
   return undefined
 }
 
-/** The first interrupt stops after the batch that is under way, the second one at once. */
+/** The first interrupt stops the import after the running batch, the second one at once. */
 function stopSignal(bar: ProgressBar): AbortSignal {
   const controller = new AbortController()
   const stop = () => {
@@ -176,16 +176,16 @@ function stopSignal(bar: ProgressBar): AbortSignal {
 }
 
 interface InputResult {
-  /** Of the whole import, also of the part before an interruption. */
+  /** Rows of the whole import, including those before an interruption. */
   readonly counts: ImportCounts
   readonly refusedFile: string
   /** Rows of this run were refused because their items were there. */
   readonly hasTaken?: boolean
-  /** Removes what is kept for an import that goes on later. */
+  /** Removes the files that a later continuation would need. */
   readonly forget: () => void
 }
 
-/** What is imported: a file, or a container of another account. */
+/** The input of an import: a file, or a container of another account. */
 interface ImportInput<Place extends { readonly rows: number }> {
   readonly name: string
   /** Changes when the input does. Undefined: it can be read only once. */
@@ -193,9 +193,9 @@ interface ImportInput<Place extends { readonly rows: number }> {
   /** The checkpoint and the refused rows lie beside it. */
   readonly path: string
   batches(after: Place | undefined, job: string): AsyncIterable<ImportBatch<Place>>
-  /** Removes what it keeps for an import that goes on later. */
+  /** Removes the files that a later continuation would need. */
   forget(): void
-  /** How much of it was read, from 0 to 1, if anybody knows. */
+  /** The part of the input that was read, from 0 to 1, if that is known. */
   share(place: Place): number | undefined
   placeText(place: Place): string
 }
@@ -210,7 +210,7 @@ function fileInput(path: string, { format }: Plan): ImportInput<InputPlace> {
     batches: after => readRows(file, { format, after, onBytes: bytes => (bytesRead = bytes) }),
     forget: () => {},
     share: ({ compression, offset }) => {
-      // Only of a plain file it is known which bytes the rows were. More is read than was sent.
+      // The offset of a row is known in an uncompressed file only. The reader is ahead of the sent rows.
       const bytes = compression === 'none' ? offset : bytesRead
       return file.size === undefined ? undefined : Math.min(1, bytes / Math.max(1, file.size))
     },
@@ -277,9 +277,9 @@ async function importInput<Place extends { readonly rows: number }>(
   const counts = { ...(before?.counts ?? noCounts()) }
   let place = before?.place
   let hasTaken = false
-  if (place !== undefined) process.stderr.write(`${input.name}: going on behind ${input.placeText(place)}.\n`)
+  if (place !== undefined) process.stderr.write(`${input.name}: continuing after ${input.placeText(place)}.\n`)
   const state = (): ImportState<Place> => ({ job, identity, place, counts, refusedBytes: refused.bytes })
-  const where = () => (place === undefined ? 'before the first row' : `behind ${input.placeText(place)}`)
+  const where = () => (place === undefined ? 'before the first row' : `after ${input.placeText(place)}`)
   try {
     if (canResume) checkpoint.write(state())
     const { isComplete: isAll } = await importRows(input.batches(place, job), target, {
@@ -316,16 +316,16 @@ interface StoppedAt {
   readonly canResume: boolean
 }
 
-/** What happened, what was done before, and what to do now. */
+/** Adds to an error which rows were imported, and what the user can do now. */
 function failure(error: unknown, { name, rows, where, canResume }: StoppedAt): unknown {
   if (error instanceof InputError) {
-    const done = `${rows} rows before it were imported; nothing behind it was.`
+    const done = `${rows} rows before it were imported, and none after it.`
     return new RequestError('malformed', `${name}: ${error.message} ${done}`, { cause: error })
   }
   if (!(error instanceof RequestError)) return error
   const isForgotten = error instanceof Refused && error.status === 410
   const advice = isForgotten
-    ? 'To begin anew, add --restart; with --mode skip, what is there stays.'
+    ? 'To begin again, add --restart. Add --mode skip to keep the items that exist.'
     : howToGoOn(canResume)
   return new RequestError(error.kind, `${error.message} The import stopped ${where}. ${advice}`, {
     cause: error,
@@ -334,7 +334,7 @@ function failure(error: unknown, { name, rows, where, canResume }: StoppedAt): u
 
 function howToGoOn(canResume: boolean): string {
   return canResume
-    ? 'The same command goes on there.'
+    ? 'Run the same command to continue there.'
     : 'Standard input cannot be read again: give the same input with --mode skip.'
 }
 
@@ -343,7 +343,7 @@ function countsText(counts: ImportCounts, refusedFile: string | undefined): stri
   const parts = [
     `${created} created`,
     ...(replaced > 0 ? [`${replaced} replaced`] : []),
-    ...(skipped > 0 ? [`${skipped} skipped, because they were there`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped, because their items exist`] : []),
     ...(dead > 0 ? [`${dead} not imported, because they were dead already`] : []),
     ...(refused > 0 ? [`${refused} refused${refusedFile === undefined ? '' : `: see ${refusedFile}`}`] : []),
   ]

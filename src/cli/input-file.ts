@@ -1,4 +1,4 @@
-/** The files that an import reads: what they are, and their bytes. Standard input is `-`. */
+/** The files that an import reads, with size and fingerprint. `-` is standard input. */
 
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { unreadable } from '../transfer/unreadable.ts'
 const headBytes = 64 * 1024
 
 export interface InputFile extends InputSource {
-  /** Undefined: standard input, whose size nobody knows. */
+  /** Undefined: standard input, whose size is not known. */
   readonly size: number | undefined
   /** Changes when the file does; undefined: standard input. */
   readonly fingerprint: string | undefined

@@ -1,15 +1,15 @@
-/** Ctrl-C in the middle of a command that has something to tidy up. */
+/** Handles Ctrl-C for commands that must clean up before they end. */
 
 import { RequestError } from '../base/error.ts'
 
-/** What a shell reports of a command that was interrupted. */
+/** The exit code that shells report for an interrupted command. */
 export const interruptedExitCode = 130
 
 export class Interrupted extends RequestError {}
 
 /**
- * The first interrupt aborts the work, the second one ends the process. `left`: says what there is then of
- * what the work makes.
+ * The first interrupt aborts the work, the second one ends the process. `left`: a sentence about the result
+ * of work that was aborted.
  */
 export async function untilInterrupted<T>(left: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()

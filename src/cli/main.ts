@@ -5,7 +5,7 @@ import { Interrupted, interruptedExitCode } from './interrupt.ts'
 import { mayflyProgram, showHelp } from './program.ts'
 
 export async function main(argv: readonly string[]): Promise<void> {
-  // The reader, for instance `head`, has seen enough.
+  // The reader of the output, for instance `head`, may close it early.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
@@ -24,7 +24,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** The system refused a file: it is full, absent or not ours. That is no mistake of Mayfly. */
+/** Whether the operating system refused a file. That is the user's to solve, and no bug. */
 function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'path' in error
 }

@@ -2,7 +2,7 @@
  * Writes the rows of an export or a query: to a file or to standard output, as JSON Lines, JSON or CSV,
  * compressed if the name says so.
  *
- * A file has its name only when it is whole; before, it is called `FILE.part`.
+ * A file is called `FILE.part` until it is complete.
  */
 
 import {
@@ -57,20 +57,23 @@ export async function writeRows(open: OpenLines, options: OutputOptions): Promis
   return rows
 }
 
-/** Of a name without an extension: JSON Lines. */
+/** The format by the name of a file; without an extension, JSON Lines. */
 function formatOfOutput(path: string): InputFormat {
   const extension = extname(path.replace(/\.(gz|zstd?)$/i, '')).toLowerCase()
   const named = extension === '' ? 'jsonl' : formatNamed(path)
   // Rows are separated by commas only.
   if (named !== undefined && extension !== '.tsv') return named
   const known = '.jsonl, .ndjson, .json or .csv, and .gz or .zst behind it'
-  throw new RequestError('malformed', `${path} names no format that can be written: ${known}. Or say --format.`)
+  throw new RequestError(
+    'malformed',
+    `The name ${path} tells no format that can be written: ${known}. Or give --format.`,
+  )
 }
 
-/** A folder that is missing is a slip of the pen more often than a wish. */
+/** Refuses a file in a missing folder: its name is more often mistyped than meant. */
 export function requireParent(file: string): void {
   const folder = dirname(file)
-  if (!existsSync(folder)) throw new RequestError('not_found', `There is no folder ${folder}. Make it first.`)
+  if (!existsSync(folder)) throw new RequestError('not_found', `There is no folder ${folder}. Create it first.`)
 }
 
 async function writeFile(
@@ -99,7 +102,7 @@ async function writeFile(
 
 export interface OutputFile {
   readonly file: string
-  /** Where the bytes go until the file is whole. What is no file, such as a device, is written directly. */
+  /** The file that is written until it is complete. A device, for instance, is written directly. */
   readonly part: string
   /** There is a file, which stays as it is until the new one is whole. */
   readonly isReplaced: boolean
@@ -126,7 +129,7 @@ export async function printPieces(
   try {
     await pipeline(Readable.from(pieces), process.stdout, { end: false, ...(signal && { signal }) })
   } catch (error) {
-    // The reader, for instance `head`, has seen enough.
+    // The reader of the output, for instance `head`, may close it early.
     if ((error as { code?: string }).code !== 'EPIPE') throw error
   }
 }

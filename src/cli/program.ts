@@ -1,4 +1,4 @@
-/** The subcommands of mayfly and their flags. docs/commands.md is made of them. */
+/** The subcommands of mayfly and their flags, from which docs/commands.md is generated. */
 
 import { Command } from 'commander'
 import { RequestError } from '../base/error.ts'
@@ -21,7 +21,7 @@ const execIgnored = ['port', 'mongoPort', ...places] as const
 
 const serverOfCommand = 'the server (default: COSMOS_ENDPOINT, otherwise 127.0.0.1 with MAYFLY_PORT, PORT or 8081)'
 
-/** `argv`: what stands behind `mayfly`. */
+/** `argv`: the words after `mayfly`. */
 export function mayflyProgram(argv: readonly string[]): Command {
   const program = new Command('mayfly')
     .description(
@@ -103,7 +103,7 @@ export function mayflyProgram(argv: readonly string[]): Command {
     .action(async (database, container, flags) => (await remoteCommands()).purge(database, container, flags))
 
   remote(program.command('import'))
-    .description('read files (JSON Lines, JSON, CSV, gzip, zstd) into a container; goes on after an interruption')
+    .description('read files (JSON Lines, JSON, CSV, gzip, zstd) into a container; continues after an interruption')
     .argument('[files...]', 'files, or - for standard input')
     .requiredOption('--database <name>', 'the database')
     .requiredOption('--container <name>', 'the container or collection')
@@ -112,10 +112,10 @@ export function mayflyProgram(argv: readonly string[]): Command {
     .option('--ttl <ttl>', 'default time to live of a container that is created: 1h, 3600, -1 or off')
     .option(
       '--mode <create|upsert|skip>',
-      'what to do if there is an item: refuse the row, replace it, leave it',
+      'what to do if the item exists: refuse the row, replace the item, or leave it',
       'create',
     )
-    .option('--keep-ttl <remaining|reset|absolute>', 'how the lives of exported rows go on', 'remaining')
+    .option('--keep-ttl <remaining|reset|absolute>', 'how long exported rows live from now on', 'remaining')
     .option('--format <jsonl|json|csv>', 'the format of the files (default: by content and name)')
     .option('--from <connection string>', 'read a container of another account: AccountEndpoint=…;AccountKey=…;')
     .option('--from-database <name>', 'its database, if it has another name')

@@ -1,6 +1,6 @@
 /**
- * Shows how far a long command is: on a terminal a line that is updated in place, otherwise a plain line now
- * and then. Both go to standard error.
+ * Shows the progress of a long command on standard error: on a terminal one line that is updated in place,
+ * otherwise a line every few seconds.
  */
 
 import { machine } from '../base/clock.ts'
@@ -11,14 +11,14 @@ const showEveryMs = 100
 const plainEveryMs = 5000
 
 export interface ProgressState {
-  /** What is done: the bar begins anew when it changes. */
+  /** The present action. The bar begins again when it changes. */
   readonly phase: string
-  /** What it is done with. */
+  /** The file or container that it is done with. */
   readonly subject: string
   /** Things done, for the rate. */
   readonly done: number
   readonly unit: string
-  /** How much is done, from 0 to 1; undefined: nobody knows. */
+  /** The part that is done, from 0 to 1; undefined: not known. */
   readonly share: number | undefined
 }
 

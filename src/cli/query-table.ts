@@ -5,11 +5,12 @@
 
 import { timeText } from '../base/time-words.ts'
 import { cellsIn } from '../transfer/print-csv.ts'
+import { counted } from './counted.ts'
 import { printable, Table } from './table.ts'
 
 /** More than a terminal shows at once. */
 const firstRowsMax = 200
-/** Of the columns that only later rows have: so many are named. */
+/** The most names that are listed of columns that only later rows have. */
 const lateColumnsMax = 10
 
 /** Properties that Mayfly adds to each item, and that say nothing to people. */
@@ -38,7 +39,7 @@ export async function* queryTable(batches: AsyncIterable<readonly string[]>, now
     drawing = new Drawing(waiting, now)
     yield drawing.head + drawing.textOf(waiting, late)
   }
-  yield `${rows} ${rows === 1 ? 'row' : 'rows'}\n`
+  yield `${counted(rows, 'row', 'rows')}\n`
   if (late.size === 0) return
   const names = [...late].slice(0, lateColumnsMax).join(', ')
   const others = late.size > lateColumnsMax ? ' and others' : ''
@@ -83,14 +84,14 @@ class Drawing {
   }
 }
 
-/** What a person reads of a value. */
+/** The form of a value that people read. */
 function cellOf(json: string, column: string, now: number): unknown {
   const value = plainValue(json)
   if (value instanceof Date) return timeText(value.getTime() / 1000, now)
   return typeof value === 'number' && isTime(column, value) ? timeText(value, now) : value
 }
 
-/** A number, text, date or null; of anything else, and of numbers that would be rounded, the JSON. */
+/** A number, text, date or null. Anything else, and a number that would be rounded, stays JSON. */
 function plainValue(json: string): unknown {
   const value = JSON.parse(json) as unknown
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? json : value
@@ -99,7 +100,7 @@ function plainValue(json: string): unknown {
   return (members.length === 1 ? unwrapped(...members[0]!) : undefined) ?? json
 }
 
-/** Extended JSON, as it comes from collections. Undefined: it is none, or is shown as it is. */
+/** A value in extended JSON, as collections send it. Undefined: it is not one, or is shown as it is. */
 function unwrapped(type: string, value: unknown): unknown {
   switch (type) {
     case '$numberInt':

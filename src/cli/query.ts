@@ -1,4 +1,4 @@
-/** mayfly query and mayfly ls: look at what a server has. */
+/** mayfly query and mayfly ls: print rows, databases and containers of a server. */
 
 import { Readable } from 'node:stream'
 import { timeText } from '../base/time-words.ts'

@@ -5,7 +5,7 @@ import type { InputRow } from '../transfer/input.ts'
 import type { RefusedRow } from '../transfer/target.ts'
 import { notWritable } from './durable-file.ts'
 
-/** Of a longer row only the beginning is written. */
+/** Only so many characters of a refused row are written. */
 const shownCharsMax = 20_000
 
 export class RefusedRows {
@@ -13,7 +13,7 @@ export class RefusedRows {
   #bytes: number
   #file: number | undefined
 
-  /** `bytes`: what an interrupted import has written. The rest belongs to rows that are sent again. */
+  /** `bytes`: the length at the last checkpoint. Later lines are about rows that are sent again. */
   constructor(path: string, bytes: number) {
     this.path = path
     this.#bytes = bytes

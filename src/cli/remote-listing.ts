@@ -1,4 +1,4 @@
-/** What a server has: its databases and containers, with counts. */
+/** Lists the databases and containers of a server, with counts. */
 
 import type { ServerConnection } from './server-connection.ts'
 

@@ -1,4 +1,6 @@
-/** Sends imported rows to a server. Rows that were not answered are sent again: they are done once. */
+/**
+ * Sends imported rows to a server. Rows without an answer are sent again, and the server stores them once.
+ */
 
 import { machine } from '../base/clock.ts'
 import { encodeRows } from '../transfer/frames.ts'
@@ -7,14 +9,14 @@ import type { KeepTtl } from '../transfer/keep-ttl.ts'
 import type { ImportAnswer, ImportMode, ImportTarget } from '../transfer/target.ts'
 import { pathOf, Refused, type ServerConnection, Unreachable } from './server-connection.ts'
 
-/** How long a server may be away, for instance to be started again. */
+/** How long a server may be away, for instance during a restart. */
 const patienceMs = 30_000
 
 export interface RemoteContainer {
   readonly api: 'nosql' | 'mongo'
   readonly partitionKey: readonly string[]
   readonly defaultTtl: number | null
-  /** Tells the container from one that has its name later. */
+  /** Differs for a later container of the same name. */
   readonly incarnation: string
 }
 
@@ -57,7 +59,7 @@ export class RemoteTarget implements ImportTarget {
   }
 }
 
-/** Whether it may be different when it is tried again. */
+/** Whether another attempt may succeed. */
 function isPassing(error: unknown): boolean {
   return error instanceof Unreachable || (error instanceof Refused && [408, 409, 429, 503].includes(error.status))
 }

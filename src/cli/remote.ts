@@ -11,12 +11,12 @@ interface RemoteFlags extends ConnectionFlags {
   readonly json?: boolean
 }
 
-/** What the numbers of an answer mean, by their names. Others are counts. */
+/** The meaning of the numbers of an answer, by their names. Other numbers are counts. */
 type Kinds = Readonly<Record<string, 'time' | 'duration' | 'distance' | 'default' | 'lifespan'>>
 
 interface Meaning {
   readonly kinds?: Kinds
-  /** The time of the answer, from which its times are told. */
+  /** The time of the answer: its times are printed relative to this. */
   readonly now?: number | undefined
 }
 
@@ -152,7 +152,7 @@ export async function purge(
   flags: RemoteFlags & { pause?: boolean; resume?: boolean },
 ): Promise<void> {
   if (flags.pause === true || flags.resume === true) {
-    if (flags.pause === flags.resume) throw new RequestError('malformed', 'Say either --pause or --resume.')
+    if (flags.pause === flags.resume) throw new RequestError('malformed', 'Give either --pause or --resume.')
     if (database !== undefined) {
       throw new RequestError('malformed', '--pause and --resume are for the whole server: name no database.')
     }

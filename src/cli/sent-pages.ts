@@ -1,9 +1,10 @@
 /**
- * The pages of another account that were sent and whose answer is not known: `FILE.import.0` and `.1`.
+ * Stores pages of another account until the server has answered them: `FILE.import.0` and `.1`.
  *
- * Rows that are sent again must be the same ones: the server counts those that it has stored. An account that
- * is asked again for a page may give another one, because items have died meanwhile. So a page is written to
- * the disk before it is sent. While one is stored, the next one is read: there are two files.
+ * Rows that are sent again must be the same, because the server counts the rows that it has stored. The
+ * other account may answer the same request with another page, because items have died meanwhile. So a page
+ * is written to the disk before it is sent. There are two files, because the next page is read while one is
+ * sent.
  */
 
 import { existsSync, readFileSync, rmSync } from 'node:fs'
@@ -32,7 +33,7 @@ export class SentPages {
     writeDurably(this.#paths[this.#last], JSON.stringify(page))
   }
 
-  /** The page of this import that begins behind so many rows, if it was written. */
+  /** The stored page of this import that begins after this number of rows. */
   read(job: string, from: number): ImportBatch<CosmosPlace> | undefined {
     for (const at of [0, 1] as const) {
       const path = this.#paths[at]

@@ -53,7 +53,7 @@ function explorerOf({ endpoint }: RunningServer): string {
   return `${endpoint}/_explorer/`
 }
 
-/** Output ends up in logs, so it never has a key of the user's own, but what stands in its place. */
+/** Output ends up in logs, so a key of the user's own is replaced. */
 function shownMongoUri({ mongoUri, key }: RunningServer, inPlace: string): string | null {
   if (mongoUri === null || key === wellKnownKey) return mongoUri
   return mongoUri.replace(`:${encodeURIComponent(key)}@`, inPlace)

@@ -1,4 +1,4 @@
-/** The running server that a command talks to, by its admin API. */
+/** The connection of a command to a running server, over its admin API. */
 
 import { RequestError } from '../base/error.ts'
 import { settings } from '../server/config.ts'
@@ -8,7 +8,7 @@ export interface ConnectionFlags {
   readonly key?: string
 }
 
-/** An answer that says no. */
+/** The server refused a request. */
 export class Refused extends RequestError {
   readonly status: number
 
@@ -18,7 +18,7 @@ export class Refused extends RequestError {
   }
 }
 
-/** Nobody answers, or not to the end. */
+/** There was no answer, or it was not complete. */
 export class Unreachable extends RequestError {
   constructor(message: string, cause: unknown) {
     super('not_found', message, { cause })
@@ -87,13 +87,15 @@ export class ServerConnection {
     if (this.#base.startsWith('https:')) {
       throw new RequestError(
         'unsupported',
-        `Nobody can trust ${this.endpoint} before having its authority. Give --endpoint with http: the port ` +
-          'answers both.',
+        `The authority of ${this.endpoint} is not trusted yet. Give --endpoint with http: the port answers both.`,
       )
     }
     const pem = await (await this.#ask('GET', '_explorer/emulator.pem')).text()
     if (pem.startsWith('-----BEGIN CERTIFICATE-----')) return pem
-    throw new RequestError('unsupported', `What answers at ${this.endpoint} is no Mayfly.`)
+    throw new RequestError(
+      'unsupported',
+      `The server at ${this.endpoint} is not a Mayfly. Give its address with --endpoint.`,
+    )
   }
 
   async #ask(method: string, path: string, { query = {}, body, signal }: CallOptions = {}): Promise<Response> {
@@ -124,7 +126,7 @@ async function messageOf(response: Response): Promise<string> {
   try {
     return (JSON.parse(text) as { message?: string }).message ?? `The server answered ${response.status}.`
   } catch {
-    return `The server answered ${response.status}, and not as a Mayfly does.`
+    return `The server answered ${response.status}, but not as a Mayfly does.`
   }
 }
 

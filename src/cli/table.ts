@@ -5,7 +5,7 @@ import { durationText } from '../base/time-words.ts'
 
 const cellCharsMax = 40
 
-/** Columns as wide as those rows need that are known when it is drawn. Numbers stand on the right. */
+/** Columns as wide as the first rows need. Numbers are aligned to the right. */
 export class Table {
   readonly #columns: readonly string[]
   readonly #widths: readonly number[]
@@ -46,7 +46,7 @@ function cellText(value: unknown): string {
   return text.length > cellCharsMax ? `${text.slice(0, cellCharsMax - 1)}…` : text
 }
 
-/** Without characters that would do something to the terminal. */
+/** Removes control characters, which would change the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{C}]/gu, ' ')
 }

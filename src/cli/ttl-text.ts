@@ -13,7 +13,7 @@ export function parseTtl(text: string): number | null {
   } catch (error) {
     throw new RequestError(
       'malformed',
-      `'${text}' is no time to live. Write a duration (60s, 5m, 1h, 7d, 2w), seconds from 1 to ${ttlSecondsMax}, ` +
+      `'${text}' is not a time to live. Write a duration (60s, 5m, 1h, 7d, 2w), seconds from 1 to ${ttlSecondsMax}, ` +
         '-1 (on, without a default), or off.',
       { cause: error },
     )

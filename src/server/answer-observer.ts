@@ -1,4 +1,4 @@
-/** Who is told of answered requests: the counters always, the log at level debug, traces if they are kept. */
+/** Reports answered requests: to the counters, to the log at level debug, and to traces if they are kept. */
 
 import type { RequestCounters } from '../admin/metrics/request-counters.ts'
 import type { Answered, OnAnswer } from '../base/answered.ts'

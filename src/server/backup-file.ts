@@ -1,4 +1,4 @@
-/** The file of a backup, which may be compressed by gzip: known by its first bytes, whatever its name is. */
+/** Reads the file of a backup. Its first bytes, not its name, tell whether it is compressed by gzip. */
 
 import { closeSync, copyFileSync, createReadStream, createWriteStream, openSync, readSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'

@@ -1,4 +1,4 @@
-/** Checks a data directory or a backup without changing it, as the store and both APIs know it. */
+/** Checks a data directory or a backup without changing it, by the rules of the store and of both APIs. */
 
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,13 +18,13 @@ export type DataReport = FileReport
 
 export interface CheckOptions {
   readonly onProgress?: (rows: number) => void
-  /** What messages call the place (default: as it is given). */
+  /** The name of the place in messages (default: as it is given). */
   readonly name?: string
 }
 
 /** `place`: a data directory, which must not be in use, or a backup, also a compressed one. */
 export async function checkData(place: string, options: CheckOptions = {}): Promise<DataReport> {
-  if (!existsSync(place)) throw new RequestError('not_found', `There is nothing at ${place}.`)
+  if (!existsSync(place)) throw new RequestError('not_found', `There is no file or directory ${place}.`)
   const name = options.name ?? place
   if (statSync(place).isDirectory()) return checkedDirectory(place, { ...options, name })
   // A server that uses its folder keeps the lock there.

@@ -1,4 +1,4 @@
-/** Says in the log what happens to the clock: a doubt begins, the clock comes back, the time is trusted. */
+/** Logs the events of the clock: a doubt begins, the clock comes back, the time is trusted. */
 
 import type { ClockEvent } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -8,9 +8,9 @@ export function logClockEvent(log: Logger, { kind, doubt, now, sure, endsByItsel
   if (kind === 'returned') {
     log.warn(facts, 'the clock of this machine has come back, and item time with it; nothing was removed because of it')
   } else if (kind === 'trusted') {
-    log.info(facts, 'the time is trusted; what is dead is removed again')
+    log.info(facts, 'the time is trusted; dead items are removed again')
   } else if (endsByItself) {
-    log.info(facts, 'the data was not used for a while; what has died since is removed a few minutes from now')
+    log.info(facts, 'the data was not used for a while; items that have died since are removed a few minutes from now')
   } else {
     const cause =
       doubt.kind === 'step' ? 'the clock of this machine has jumped ahead' : 'the data was not used for a long time'

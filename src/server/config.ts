@@ -15,7 +15,7 @@ export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', '
 export type LogLevel = (typeof logLevels)[number]
 
 export interface Config {
-  /** How errors name a setting. */
+  /** The name of a setting in errors. */
   readonly nameOf: SettingNames
   readonly host: string
   readonly port: number
@@ -182,12 +182,12 @@ export function environmentVariable(name: FlagName): string {
   return `MAYFLY_${name.replace(/[A-Z]/g, letter => `_${letter}`).toUpperCase()}`
 }
 
-/** What says where the data is. */
+/** The settings that say where the data is. */
 export const places = ['data', 'memory', 'store'] as const satisfies readonly FlagName[]
 
 interface SettingsSources {
   readonly defaults?: FlagValues
-  /** Settings whose variables do not count. */
+  /** Settings whose environment variables are ignored. */
   readonly ignored?: readonly FlagName[]
 }
 
@@ -205,7 +205,7 @@ export function settings(
     if (known !== undefined) found[key] = known
   }
   if (flags.memory === true && flags.data !== undefined) {
-    const reason = 'what is in memory is gone when the server stops.'
+    const reason = 'data in memory is lost when the server stops.'
     throw new RequestError('malformed', `Give --memory or --data, not both: ${reason}`)
   }
   if (flags.data !== undefined && flags.store === undefined && found.store !== undefined) {
@@ -218,13 +218,13 @@ export function settings(
   return found
 }
 
-/** An empty variable is none. */
+/** An empty variable counts as unset. */
 function fromVariable(name: FlagName, { emulatorVariable }: Flag, environment: NodeJS.ProcessEnv): string | undefined {
   const own = environment[environmentVariable(name)]
   return own || (emulatorVariable && environment[emulatorVariable]) || undefined
 }
 
-/** A flag that says where the data is counts more than a variable that says something else. */
+/** The variables that a flag for the place of the data overrules. */
 function overruled({ data, memory, store }: FlagValues): readonly FlagName[] {
   if (memory === true && store === undefined) return ['store']
   return data === undefined && store === undefined ? [] : ['memory']
@@ -274,7 +274,7 @@ export function parseConfig(values: FlagValues, nameOf: SettingNames = flagOf): 
   }
 }
 
-/** Throws if others can reach the server with a key that everybody knows. */
+/** Throws if other machines can reach a server that has the well-known key. */
 export function checkExposure(
   { host, allowsWellKnownKey }: Pick<Config, 'host' | 'allowsWellKnownKey'>,
   keys: readonly AccountKey[],
@@ -351,7 +351,7 @@ function readHostNames(value: unknown): readonly string[] {
   if (wrong === undefined) return names
   throw new RequestError(
     'malformed',
-    `--allowed-hosts takes names without a port, with commas between them; '${wrong}' is none.`,
+    `--allowed-hosts takes names without a port, with commas between them, not '${wrong}'.`,
   )
 }
 

@@ -1,8 +1,8 @@
 /**
  * Sends a browser that opens the address of the server to the explorer.
  *
- * At that address SDKs ask for the account. They sign the request, and accept JSON or anything. A browser
- * names text/html before all others, and signs nothing.
+ * SDKs send requests for the account to that address. They sign them, and accept JSON or any type. A browser
+ * accepts text/html first, and signs nothing.
  */
 
 import { ownText } from '../base/own-text.ts'

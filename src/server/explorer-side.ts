@@ -1,4 +1,4 @@
-/** Joins the explorer with the two APIs, and loads it with its first request: many servers never get one. */
+/** Connects the explorer with the two APIs, and loads it with its first request: many servers get none. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -11,12 +11,12 @@ import type { MongoSide } from '../explorer/service/sides.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import { buildPage } from './page-build.ts'
 
-/** In a checkout and in the package, beside the source and beside the code that is made of it. */
+/** The built page has the same place in a checkout and in the package. */
 const pageFolder = new URL('../../dist/page', import.meta.url)
 
 export const page: PageSource = isExecutable ? embeddedPage('explorer/') : pageInFolder(fileURLToPath(pageFolder))
 
-/** The certificate lies below the same name, and is served by the admin side. */
+/** The certificate has a path below the explorer's, but the admin API serves it. */
 export function isExplorerPath(url: string): boolean {
   const path = url.split('?', 1)[0]!
   return (path === '/_explorer' || path.startsWith('/_explorer/')) && path !== '/_explorer/emulator.pem'
@@ -51,7 +51,7 @@ export class ExplorerSide {
     )
   }
 
-  /** Calls of the API do not wait for it. */
+  /** The page, built if its sources are newer. Calls of the API do not wait for it. */
   #builtPage(): Promise<void> {
     this.#page ??= buildPage(this.#log)
     return this.#page

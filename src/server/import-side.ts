@@ -1,4 +1,4 @@
-/** Joins imports with the two APIs: who reads rows for a container, and who creates it. */
+/** Connects imports with the two APIs, which read the rows for a container and create it. */
 
 import type { ImportSide } from '../admin/import-calls.ts'
 import { RequestError } from '../base/error.ts'

@@ -1,4 +1,4 @@
-/** What the HTTP port and the Mongo port have in common: their limits, and why a port cannot be opened. */
+/** Limits of the HTTP port and the Mongo port, and the errors of a port that cannot be opened. */
 
 import { RequestError } from '../base/error.ts'
 
@@ -14,7 +14,7 @@ export const headersTimeoutMs = 10_000
 /** How long a stopping server waits for the requests that it is serving. */
 export const drainMsMax = 10_000
 
-/** A sentence that tells the user what to do. An error that we do not know stays as it is. */
+/** An error that tells the user what to do. An unknown error stays as it is. */
 export function explainListenError(
   error: NodeJS.ErrnoException,
   { host, port, portName }: { readonly host: string; readonly port: number; readonly portName: string },

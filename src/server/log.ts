@@ -52,7 +52,7 @@ function coloured({ level, timeMs, details, message }: Entry): string {
   return `${styleText('gray', time)} ${styleText(colour, level)} ${message}${more}\n`
 }
 
-/** What JSON cannot hold must not keep an entry from being written. */
+/** A value that JSON cannot hold must not prevent the entry. */
 function json(value: object): string {
   try {
     return JSON.stringify(value)

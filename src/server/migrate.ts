@@ -16,9 +16,7 @@ import {
   type TransferTarget,
 } from '../store/transfer.ts'
 
-/**
- * Items that are copied in one step. A copy that was interrupted repeats at most this many.
- */
+/** Items that are copied in one step. A copy that was interrupted repeats at most this many. */
 const transferItemsMax = 500
 
 export interface MigrationProgress {
@@ -30,7 +28,7 @@ export interface MigrationProgress {
 
 export interface MigratedContainer {
   readonly name: string
-  /** Mayfly keeps it for itself. */
+  /** Whether it is one of Mayfly's own containers, which users do not know. */
   readonly isOwn: boolean
   readonly items: number
   readonly logEntries: number
@@ -171,5 +169,5 @@ function isOwn({ database }: StoredContainer): boolean {
 }
 
 function nameOf(container: StoredContainer): string {
-  return isOwn(container) ? 'what Mayfly keeps for itself' : `${container.database.id}/${container.id}`
+  return isOwn(container) ? 'Mayfly’s own data' : `${container.database.id}/${container.id}`
 }

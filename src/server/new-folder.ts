@@ -1,4 +1,4 @@
-/** A folder that is made for something. If that fails, the folders that are empty then are gone again. */
+/** Fills a new folder. If that fails, the folders that were made for it and are empty are removed. */
 
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

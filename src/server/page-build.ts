@@ -1,7 +1,7 @@
 /**
- * Keeps the explorer page of a checkout up to date: its first request has it built, if its sources are newer.
+ * Keeps the explorer page of a checkout up to date: its first request builds it, if its sources are newer.
  *
- * `npm ci` builds it too, so this mostly finds nothing to do. The package has the built page and no sources.
+ * `npm ci` builds it too, so there is rarely anything to do. The package has the built page and no sources.
  */
 
 import { execFile } from 'node:child_process'
@@ -15,9 +15,9 @@ const builder = fileURLToPath(new URL('../../web/build.js', import.meta.url))
 /** A build takes 2 s on a quiet machine. After this time the page of the last build is served. */
 const buildMsMax = 60_000
 
-/** Ends when the built page is as new as its sources, or cannot be made so: then it says why in the log. */
+/** Ends when the built page is as new as its sources, or could not be built: then the log says why. */
 export async function buildPage(log: Logger): Promise<void> {
-  // The executable may lie anywhere: what is around it is not ours.
+  // The executable may lie anywhere: a web folder near it is not Mayfly's.
   if (isExecutable || !existsSync(builder)) return
   try {
     await promisify(execFile)(process.execPath, [builder], { timeout: buildMsMax })

@@ -65,7 +65,7 @@ async function* documents(
   let { answer } = await mongo.run(database.id, findOrAggregate(id, query), signal)
   for (let name = 'firstBatch'; ; name = 'nextBatch') {
     const cursor = answer.get('cursor')
-    if (cursor?.type !== bsonType.document) throw new RequestError('malformed', 'The command gives no documents.')
+    if (cursor?.type !== bsonType.document) throw new RequestError('malformed', 'The command returns no documents.')
     const batch = cursor.get(name)
     const found: readonly Value[] = batch?.type === bsonType.array ? batch.elements : []
     yield found.map(each => printExtendedJson(each, { mode: 'canonical' }))
@@ -83,7 +83,7 @@ async function* documents(
 function findOrAggregate(collection: string, { text, sort, projection }: RowsQuery): BsonDocument {
   const batchSize = int32(rowsMax)
   if (!/^\s*[{[]/.test(text)) {
-    throw new RequestError('malformed', 'A collection takes a filter {…} or a pipeline […], no SQL.')
+    throw new RequestError('malformed', 'A collection takes a filter {…} or a pipeline […], not SQL.')
   }
   if (!text.trimStart().startsWith('[')) {
     const fields: Field[] = [['find', string(collection)]]
@@ -100,7 +100,7 @@ function findOrAggregate(collection: string, { text, sort, projection }: RowsQue
   for (const stage of stages.elements) {
     const name = stage.type === bsonType.document ? stage.fields[0]?.[0] : undefined
     if (name === '$out' || name === '$merge' || name === '$changeStream') {
-      throw new RequestError('malformed', `A query here only reads, and ends: it runs no ${name}.`)
+      throw new RequestError('malformed', `A query here only reads, and must end: leave ${name} out.`)
     }
   }
   return BsonDocument.of([

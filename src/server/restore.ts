@@ -1,4 +1,4 @@
-/** Makes a data directory of a backup: checks the backup first, and never replaces data. */
+/** Makes a data directory from a backup. It checks the backup first, and never replaces data. */
 
 import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,10 @@ export async function restoreData(source: string, directory: string): Promise<Da
     throw new RequestError('not_found', `There is no backup at ${source}.`)
   }
   if (existsSync(`${file}-wal`)) {
-    throw new RequestError('malformed', `${source} is the data of a server, no backup. Copy it with "mayfly backup".`)
+    throw new RequestError(
+      'malformed',
+      `${source} is the data of a server, not a backup. Copy it with "mayfly backup".`,
+    )
   }
   return inNewFolder(directory, async () => {
     makeDataDirectory(directory, [])
@@ -34,7 +37,10 @@ async function restoredInto(
   using _lock = lockBriefly(directory)
   const target = join(directory, dataFile)
   if (existsSync(target)) {
-    throw new RequestError('already_exists', `There is data in ${directory}. It is not replaced: name another folder.`)
+    throw new RequestError(
+      'already_exists',
+      `There is data in ${directory}, which is not replaced. Name another folder.`,
+    )
   }
   const folder = mkdtempSync(join(directory, 'restore-'))
   try {
@@ -45,7 +51,7 @@ async function restoredInto(
     if (report.problems.length > 0) {
       throw new RequestError('malformed', `${source} is damaged, and was not restored. ${report.problems[0]}`)
     }
-    // Of data that is not there any more.
+    // The mark of a data file that was removed would refuse this one.
     removeMark(directory)
     renameSync(copy, target)
     return report

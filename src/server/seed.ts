@@ -1,8 +1,8 @@
 /**
- * Loads a seed into an empty store, before anybody is served.
+ * Loads a seed into an empty store, before the server accepts requests.
  *
- * A store that has databases is left alone. If the loading was interrupted, the next start with the same seed
- * loads it again: each item is there once.
+ * A store that has databases is not changed. If loading was interrupted, the next start with the same seed
+ * loads it again, and each item exists once.
  */
 
 import type { ImportSide } from '../admin/import-calls.ts'
@@ -17,7 +17,7 @@ import { readSeed } from '../transfer/seed.ts'
 export async function seedStore(engine: Engine, imports: ImportSide, path: string, log: Logger): Promise<void> {
   const seed = readSeed(path)
   const isEmpty = (await engine.catalog.databases()).length === 0
-  // Without databases of its own, a store has no memory of a seed either.
+  // An empty store is loaded whether or not it was before.
   const present = isEmpty ? undefined : await stateOf(engine)
   if (!isEmpty && present !== seed.digest) {
     log.info({ seed: path }, 'there is data already; the seed was not loaded')

@@ -1,6 +1,6 @@
 /**
- * Makes the index keys of a server's items. The code for Mongo's documents is large. It is loaded before the
- * first of them can be there: when the store has a collection, or with the Mongo side.
+ * Makes the index keys of a server's items. The code for Mongo's documents is large, so it is loaded before
+ * the first document can exist: when the store has a collection, or with the Mongo side.
  */
 
 import { assert } from '../base/error.ts'

@@ -4,7 +4,7 @@ import type { Compression, InputFormat } from './input.ts'
 import { InputError } from './input.ts'
 import { isSpace } from './split-lines.ts'
 
-/** Enough to see the first line of nearly every input. */
+/** Enough for the first line of nearly every input. */
 export const headBytes = 64 * 1024
 
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf])
@@ -38,7 +38,7 @@ export function markBytes(head: Buffer): number {
   return head.subarray(0, 3).equals(utf8Mark) ? 3 : 0
 }
 
-/** `head` is decompressed and has no byte order mark. Undefined: nobody can tell. */
+/** `head` is decompressed and has no byte order mark. Undefined: the format is not known. */
 export function formatOf(head: Buffer, name: string): InputFormat | undefined {
   const named = formatNamed(name)
   let at = 0

@@ -27,15 +27,15 @@ export function encodeRows(rows: readonly InputRow[]): Buffer {
   return frames
 }
 
-/** Takes such rows apart as they arrive, in pieces of any size. */
+/** Reads such rows as they arrive, in pieces of any size. */
 export class RowFrames {
-  /** What has arrived of a row that is not whole. */
+  /** The part of an incomplete row that has arrived. */
   #pieces: Buffer[] = []
   #bytes = 0
-  /** How much is needed to go on. */
+  /** The number of bytes that is needed to continue. */
   #needed = headBytes
 
-  /** The rows that are whole with this piece. Their bytes may be a view of it. */
+  /** Returns the rows that this piece completes. Their bytes may be a view of it. */
   add(piece: Buffer): InputRow[] {
     this.#pieces.push(piece)
     this.#bytes += piece.length
@@ -71,5 +71,5 @@ export class RowFrames {
 }
 
 function refuseFrames(): never {
-  throw new RequestError('malformed', 'The body is no list of rows, as "mayfly import" sends it.')
+  throw new RequestError('malformed', 'The body is not a list of rows in the form that "mayfly import" sends.')
 }

@@ -3,7 +3,7 @@
 import type { InputRow } from './input.ts'
 import { addCounts, type ImportAnswer, type ImportCounts, type ImportTarget, noCounts } from './target.ts'
 
-/** Rows with the place behind the last one, from which reading can go on. */
+/** Rows with the place after the last one, where reading can continue. */
 export interface ImportBatch<Place> {
   readonly rows: readonly InputRow[]
   /** Rows of the import before the first one. */
@@ -14,14 +14,14 @@ export interface ImportBatch<Place> {
 export interface ImportOptions<Place> {
   /** Called when a batch is durable. The next one waits for it. */
   readonly onBatch?: (result: ImportAnswer, batch: ImportBatch<Place>) => Promise<void> | void
-  /** Stops after the batch that is under way. */
+  /** Stops the import after the running batch. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface ImportResult {
   /** Rows of this call, not of those before an interruption. */
   readonly counts: Readonly<ImportCounts>
-  /** False: it was stopped. */
+  /** False: the import was stopped. */
   readonly isComplete: boolean
 }
 

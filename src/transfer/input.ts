@@ -1,9 +1,9 @@
 /**
- * What an input consists of: rows, each with the line at which it begins, and places between two rows.
+ * The parts of an input: rows, each with the line at which it begins, and places between two rows.
  *
- * A row is one item as a JSON text. A row that cannot be read is refused at its line, and reading goes on
- * behind it. If the input itself is broken (a gzip that is cut, an array without its commas), nobody can tell
- * where the next row begins: reading ends with an `InputError`, which names the line.
+ * A row is one item as a JSON text. A row that cannot be read is refused at its line, and reading continues
+ * after it. If the input itself is broken (a gzip that is cut, an array without its commas), the start of
+ * the next row is not known, and reading ends with an `InputError`, which names the line.
  */
 
 /** Longer rows are refused without being held in memory. A Mongo document of 16 MB fits as extended JSON. */
@@ -12,9 +12,9 @@ export const rowBytesMax = 48 * 1024 * 1024
 export interface InputRow {
   /** From 1. The line at which the row begins. */
   readonly line: number
-  /** One JSON text; for a row that is refused, what there is of it. */
+  /** One JSON text; for a row that is refused, the bytes that were read. */
   readonly bytes: Buffer
-  /** Why it cannot be a row, as far as that is known without parsing it. */
+  /** Why the row is refused, as far as that is known without parsing it. */
   readonly refusal?: string
   /** Bytes of the (decompressed) input up to the end of the row. */
   readonly end: number
@@ -32,7 +32,7 @@ export type InputFormat = (typeof formats)[number]
 
 export type Compression = 'none' | 'gzip' | 'zstd'
 
-/** How an input is read, and a place between two rows of it, from which reading can go on. */
+/** The form of an input, and a place between two of its rows where reading can continue. */
 export interface InputPlace {
   readonly format: InputFormat
   readonly compression: Compression
@@ -42,7 +42,7 @@ export interface InputPlace {
   readonly line: number
   /** Rows before this place. */
   readonly rows: number
-  /** What a splitter must know to go on here. */
+  /** The state that a splitter needs to continue here. */
   readonly state: SplitterState
 }
 
@@ -63,7 +63,7 @@ export interface RowSplitter {
   readonly state: SplitterState
 }
 
-/** Nothing can be read behind this line. */
+/** The input cannot be read after this line. */
 export class InputError extends Error {
   override readonly name = 'InputError'
   readonly line: number | undefined
@@ -74,7 +74,7 @@ export class InputError extends Error {
   }
 }
 
-/** The bytes of a row that arrives in several chunks. Of a row that is too long only the length is kept. */
+/** Collects a row that arrives in several chunks. For a row that is too long, only the length is kept. */
 export class RowPieces {
   #pieces: Buffer[] = []
   length = 0

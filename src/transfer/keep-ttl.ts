@@ -1,13 +1,13 @@
 /**
- * What becomes of the time to live of an imported row.
+ * Decides the time to live of an imported row.
  *
- * Items do not keep their `_ts` when they are imported: they are written now. So a life that shall go on as
- * it was needs another `ttl`. An export adds to each row that has a deadline what it takes to compute it:
- * `"_mayfly": {"exportedAt": seconds, "expiresAt": seconds}`. It is never stored.
+ * Imported items get a new `_ts`, because they are written now. To keep its deadline, an item needs another
+ * `ttl`. An export adds to each row with a deadline the facts to compute that:
+ * `"_mayfly": {"exportedAt": seconds, "expiresAt": seconds}`. They are never stored.
  *
  *   mode        row with a deadline at export        row with its own ttl n and a _ts, not exported by Mayfly
  *   reset       ttl stays: a new life from now       ttl stays
- *   remaining   ttl = expiresAt - exportedAt         ttl stays: nobody knows how much was left
+ *   remaining   ttl = expiresAt - exportedAt         ttl stays: the remaining time is not known
  *   absolute    ttl = expiresAt - now                ttl = _ts + n - now
  *
  * A ttl that would not be positive means that the row is dead: it is not imported. In any other row the ttl
@@ -23,7 +23,7 @@ export type KeepTtl = (typeof keepTtlModes)[number]
 /** The property that an export adds. */
 export const exportProperty = '_mayfly'
 
-/** What an export says about a row. */
+/** The note that an export adds to a row. */
 export interface ExportNote {
   readonly exportedAt: number
   /** Absent: it has no deadline. */
@@ -32,7 +32,7 @@ export interface ExportNote {
   readonly hasNoKey?: true
 }
 
-/** What a row says about its life. */
+/** The facts in a row about its time to live. */
 export interface RowLife {
   /** Its own, if it is valid. */
   readonly ttl: number | undefined
@@ -50,7 +50,7 @@ export function readNote(value: unknown): ExportNote | undefined {
   if (isNote) return value as ExportNote
   throw new RequestError(
     'malformed',
-    `The property ${exportProperty} belongs to exports of Mayfly, and this one is none of theirs. Rename it.`,
+    `The property ${exportProperty} is reserved for Mayfly's exports, and this one has another form. Rename it.`,
   )
 }
 

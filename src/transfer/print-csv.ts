@@ -2,12 +2,13 @@
  * Prints rows as CSV, so that `split-csv.ts` reads the same values again.
  *
  * Text that could be taken for something else ("7", "true", an empty text) is printed as a JSON text, with
- * quotes. Numbers that JavaScript prints otherwise (1.0, or more digits than a double has) come back as text.
+ * quotes. Numbers that JavaScript prints otherwise (1.0, or more digits than a double has) come back as
+ * text.
  */
 
 import { JsonReader } from '../document/json-reader.ts'
 
-/** The column of rows that are no objects. */
+/** The column for rows that are not objects. */
 const valueColumn = 'value'
 
 /** Adds the columns of a row that are new. */
@@ -42,7 +43,7 @@ function valueCell(json: string | undefined, column: string): string {
   return cellOf(isPlain(text, column) ? text : json)
 }
 
-/** Whether a reader of CSV takes the text for itself. */
+/** Whether a cell with this text is read as the text, not as another value. */
 function isPlain(text: string, column: string): boolean {
   if (text === '' || /^[{["\s]/.test(text) || /\s$/.test(text)) return false
   if (column === 'id' || column === '_id') return true

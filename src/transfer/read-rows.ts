@@ -1,7 +1,7 @@
 /**
  * Reads the rows of an input: decompresses it, finds out its format, and cuts it into batches of rows.
  *
- * Memory does not grow with the input: a batch is read when the last one was taken.
+ * Memory does not grow with the input: a batch is read after the last one was taken.
  */
 
 import { Readable } from 'node:stream'
@@ -15,12 +15,12 @@ import { CsvSplitter } from './split-csv.ts'
 import { LineSplitter } from './split-lines.ts'
 import { ValueSplitter } from './split-values.ts'
 
-/** One request to a server, and what is repeated after an interruption. */
+/** The size of a batch: one request to a server, and the most that is repeated after an interruption. */
 const batchRowsDefault = 8000
 const batchBytesMax = 8 * 1024 * 1024
 
 export interface InputSource {
-  /** For the format, and for messages. */
+  /** Used to detect the format, and in messages. */
   readonly name: string
   /** The bytes from this offset on. An input that can be read only once begins at 0. */
   open(start: number): AsyncIterable<Buffer>
@@ -59,7 +59,7 @@ export async function* readRows(source: InputSource, options: ReadOptions): Asyn
     }
     batches.add(rows => splitter.end(rows))
   } catch (error) {
-    // What was read before the damage is good.
+    // The rows before the damage are good.
     yield* batches.rest(placeBehind)
     throw error
   }
@@ -75,7 +75,7 @@ async function beginningOf(
   const offset = markBytes(head)
   const found = format ?? formatOf(head.subarray(offset), name)
   if (found === undefined) {
-    throw new InputError(`Nobody can tell the format of ${name}. Say it: --format jsonl, json or csv.`)
+    throw new InputError(`The format of ${name} is not known. Give it: --format jsonl, json or csv.`)
   }
   return { format: found, compression, offset, line: 1, rows: 0, state: {} }
 }
@@ -134,7 +134,7 @@ class Batches {
   }
 }
 
-/** Chunks whose first ones can be looked at before they are read. */
+/** Chunks of which the first can be inspected before they are read. */
 class HeadStream implements AsyncIterable<Buffer> {
   readonly #chunks: AsyncIterator<Buffer>
   #waiting: Buffer[] = []

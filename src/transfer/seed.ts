@@ -5,8 +5,8 @@
  *   a JSONL file     lines {"database", "container", "partitionKey"?, …, "item"?}
  *   a folder         as `mayfly export` writes it, with mayfly-export.json
  *
- * A container is described as in the REST protocol; `partitionKey` may be a path. With `"api": "mongo"` it is
- * a collection, whose items are extended JSON.
+ * A container is described as in the REST protocol; `partitionKey` may be a path. With `"api": "mongo"` it
+ * is a collection, whose items are extended JSON.
  */
 
 import { createHash } from 'node:crypto'
@@ -178,7 +178,7 @@ function readFolder(path: string): Seed {
   }
   const list = containers.map((each): SeedContainer => {
     const { database, container, file, definition = {}, api, partitionKey } = each
-    // A file that is missing is said before anything is loaded.
+    // A missing file is reported before anything is loaded.
     statSync(join(path, file))
     const source = { name: file, open: (start: number) => createReadStream(join(path, file), { start }) }
     const given = { ...definition, api, partitionKey, id: container }

@@ -87,7 +87,7 @@ test('a backup into a folder is a data directory, and nothing is ever replaced',
   assert.equal((await runCli(args)).code, 0)
   const again = await runCli(args)
   assert.equal(again.code, 1)
-  assert.match(again.stderr, /is there\. It is not replaced/)
+  assert.match(again.stderr, /exists and is not replaced\. Name another file/)
   {
     await using copy = await mayfly({ clock: 'manual', data: target })
     assert.equal((await newClient(copy).databases.readAll().fetchAll()).resources.length, 1)
@@ -96,7 +96,7 @@ test('a backup into a folder is a data directory, and nothing is ever replaced',
   }
   const over = await runCli(['restore', target, '--data', target])
   assert.equal(over.code, 1)
-  assert.match(over.stderr, /There is data in .*It is not replaced/)
+  assert.match(over.stderr, /There is data in .*, which is not replaced/)
   const none = await runCli(['restore', join(folder, 'none'), '--data', join(folder, 'x')])
   assert.match(none.stderr, /There is no backup at/)
   const wrong = join(folder, 'wrong.db')
@@ -204,7 +204,7 @@ test('check of a running server looks at a copy', async () => {
   await using db = await mayfly({ clock: 'manual', data })
   const { code, stdout, stderr } = await runCli(['check', '--endpoint', db.endpoint])
   assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, /^2 containers, \d+ items, \d+ index entries, \d+ log entries\. All of it agrees\.\n$/)
+  assert.match(stdout, /^2 containers, \d+ items, \d+ index entries, \d+ log entries\. Everything is consistent\.\n$/)
   // An import leaves something that Mayfly keeps for itself.
   const file = join(temporaryDirectory(), 'one.jsonl')
   writeFileSync(file, '{"id":"imported","pk":"p"}')
@@ -317,7 +317,7 @@ test('a backup goes where it was sent: no other format, and no folder by a slip 
     return stderr
   }
   assert.match(await refusal('b.zip'), /^mayfly: A backup is a \.db or a \.db\.gz file, or a folder, not b\.zip\.\n$/)
-  assert.match(await refusal('tpyo/b.db'), /^mayfly: There is no folder \S+tpyo\. Make it first\.\n$/)
+  assert.match(await refusal('tpyo/b.db'), /^mayfly: There is no folder \S+tpyo\. Create it first\.\n$/)
   assert.match(await refusal('new/folder', 'http://127.0.0.1:1'), /^mayfly: There is no server/)
   assert.deepEqual(readdirSync(folder), [])
   const made = await runCli(['backup', join(folder, 'b.gz'), '--endpoint', db.endpoint])

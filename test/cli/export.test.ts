@@ -148,7 +148,7 @@ test('queries print JSON to programs, and tables, lines and CSV when asked', asy
   assert.match(await refusal('{"n": 1}'), /^mayfly: A container takes SQL: SELECT …/)
   const documents = ['--database', 'docs', '--container', 'source', '--output', 'jsonl']
   assert.match(await ran(['query', '{"_id":"two"}', ...documents]), /^\{"_id":"two","empty":""/)
-  const sql = 'mayfly: A collection takes a filter {…} or a pipeline […], no SQL.\n'
+  const sql = 'mayfly: A collection takes a filter {…} or a pipeline […], not SQL.\n'
   assert.equal(await refusal('SELECT * FROM c', documents), sql)
   const pipeline = '[{"$group":{"_id":null,"n":{"$sum":1}}}]'
   assert.equal(await ran(['query', pipeline, ...documents]), '{"_id":null,"n":{"$numberInt":"2"}}\n')
@@ -308,7 +308,7 @@ test('an export that is interrupted leaves nothing behind, and says what there i
     [[...one, '--format', 'csv'], /^mayfly: Interrupted\. Not everything was printed\.\n$/],
     [
       ['--output', join(inside, 'all')],
-      /c\.jsonl was not written\. 0 files are complete in \S+, which is no seed without mayfly-export\.json\.\n$/,
+      /c\.jsonl was not written\. 0 files are complete in \S+, which cannot be used as a seed without mayfly-export/,
     ],
   ] as const) {
     begun = Promise.withResolvers()
@@ -356,9 +356,15 @@ test('a target that cannot be written, or is there, is said in one sentence', as
   assert.ok(lstatSync(link).isSymbolicLink())
   for (const [args, message] of [
     [[...one, '--output', inside], /targets-\S+ is a folder\. Name a file in it\.\n$/],
-    [[...one, '--output', join(inside, 'none', 'a.jsonl')], /^mayfly: There is no folder \S+none\. Make it first\.\n$/],
-    [[...one, '--output', join(inside, 'a.xml')], /a\.xml names no format that can be written: \.jsonl, \.ndjson,/],
-    [[...one, '--output', join(inside, 'a.tsv.gz')], /names no format that can be written: .* Or say --format\.\n$/],
+    [
+      [...one, '--output', join(inside, 'none', 'a.jsonl')],
+      /^mayfly: There is no folder \S+none\. Create it first\.\n$/,
+    ],
+    [
+      [...one, '--output', join(inside, 'a.xml')],
+      /The name \S+a\.xml tells no format that can be written: \.jsonl, \.ndjson,/,
+    ],
+    [[...one, '--output', join(inside, 'a.tsv.gz')], /tells no format that can be written: .* Or give --format\.\n$/],
     [['export', '--output', file, ...at], /a\.jsonl is a file\. Name a folder for the files of the containers\.\n$/],
   ] as const) {
     const { code, stderr } = await runCli(args)

@@ -79,7 +79,7 @@ test('what is refused stands in a file, by line, and the exit code says so', asy
   assert.match(refused[0].reason, /'id; ' - are missing/)
   assert.match(refused[1].reason, /^a value must come here, not 'nonsense' \(line 3, column 1\)$/)
   const again = await runCli(['import', file, ...into('refusals')])
-  const hint = /^Rows were refused because their items are there already: --mode skip leaves them, --mode upsert/
+  const hint = /^Rows were refused because their items exist already: --mode skip leaves them, --mode upsert/
   assert.match(again.stderr, hint)
   const json = await runCli(['import', file, ...into('refusals'), '--mode', 'skip', '--json'])
   assert.equal(json.stderr, '', 'no hint, because these rows need another help')
@@ -106,7 +106,7 @@ test('a broken file is imported up to the damage, and says so', async () => {
   const file = fileOf('a.json', `[${linesOf(0, 2).trim().replaceAll('\n', ',\n')}\n{"id":"x","pk":"p"}]`)
   const { code, stderr } = await runCli(['import', file, ...into('broken')])
   assert.equal(code, 1)
-  assert.match(stderr, /Line 3: There must be a comma .* 2 rows before it were imported; nothing behind it was\./)
+  assert.match(stderr, /Line 3: There must be a comma .* 2 rows before it were imported, and none after it\./)
   assert.deepEqual(await idsIn('broken'), ['i0', 'i1'])
 })
 
@@ -127,7 +127,7 @@ test('mistakes in a command are said before anything is done', async () => {
     [[file, ...into('absent'), '--mode', 'replace'], /--mode takes create, upsert, skip, not 'replace'\./],
     [[file, ...into('absent'), '--keep-ttl', 'yes'], /--keep-ttl takes reset, remaining, absolute, not 'yes'\./],
     [[file, ...into('absent'), '--format', 'xml'], /--format takes jsonl, json, csv, not 'xml'\./],
-    [[file, ...into('absent'), '--ttl', 'soon'], /'soon' is no time to live\./],
+    [[file, ...into('absent'), '--ttl', 'soon'], /'soon' is not a time to live\./],
     [[file, ...into('absent'), '--ttl', '0'], /'0'|defaultTtl/],
   ] as const) {
     const { code, stderr } = await runCli(['import', ...args, ...at])
@@ -227,7 +227,7 @@ test('an interrupt stops behind a batch and says how to go on', async () => {
   const { code, stderr } = await importing.ended
   assert.equal(code, 130)
   assert.match(stderr, /^Stopping when the next rows are read, or at once if you interrupt again\.\n/)
-  const [, rows] = /stopped behind row (\d+), at line \d+\. The same command goes on there\./.exec(stderr)!
+  const [, rows] = /stopped after row (\d+), at line \d+\. Run the same command to continue there\./.exec(stderr)!
   const { place } = JSON.parse(readFileSync(`${file}.import.json`, 'utf8'))
   assert.equal(place.rows, Number(rows))
   assert.equal((await idsIn('interrupted')).length, Number(rows))
@@ -235,7 +235,7 @@ test('an interrupt stops behind a batch and says how to go on', async () => {
   assert.equal(other.code, 1)
   assert.match(
     other.stderr,
-    /belongs to an interrupted import that was another one \(options: create .*To begin anew, add --restart\./,
+    /belongs to a different import that was interrupted \(options: create .*To begin again, add --restart\./,
   )
   truncateSync(file, 100)
   const changed = await runCli(['import', file, ...into('interrupted')])
@@ -366,7 +366,7 @@ test('another account, or a container that was made again, is no continuation', 
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /belongs to an interrupted import that was another one \(file: http.* dbs\/far\/colls\/away .*, now/,
+    /belongs to a different import that was interrupted \(file: http.* dbs\/far\/colls\/away .*, now/,
   )
   assert.equal((await runCli(['import', ...args, ...from, '--restart', '--mode', 'skip'])).code, 0)
 })
@@ -418,7 +418,7 @@ test('the files behind a broken one are named', async () => {
   const files = [fileOf('a.json', '[1 2'), fileOf('b.jsonl', linesOf(0, 1)), fileOf('c.jsonl', linesOf(1, 2))]
   const { code, stderr } = await runCli(['import', ...files, ...into('behind')])
   assert.equal(code, 1)
-  assert.match(stderr, /nothing behind it was\. Not begun: \S+b\.jsonl, \S+c\.jsonl\.\n$/)
+  assert.match(stderr, /and none after it\. Not begun: \S+b\.jsonl, \S+c\.jsonl\.\n$/)
 })
 
 test('a container that is there and is another one is refused, and nothing is imported', async () => {

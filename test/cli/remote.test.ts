@@ -77,7 +77,10 @@ test('ttl shows status, forecast, explanation and preview of a container', async
   assert.equal(inAnHour.never, 0)
   assert.deepEqual(inAnHour, await printed('ttl', 'preview', database, 'items', '1 hour'))
   for (const wrong of ['1 y', 'never', '', 'null', '1.5', '1e3']) {
-    assert.match(await refused(['ttl', 'preview', database, 'items', wrong]), /is no time to live\. Write a duration/)
+    assert.match(
+      await refused(['ttl', 'preview', database, 'items', wrong]),
+      /is not a time to live\. Write a duration/,
+    )
   }
   assert.match(await refused(['ttl', 'status', database, 'none']), /does not exist/)
   assert.match(await refused(['ttl', 'preview', database, 'items', '0']), /The input ttl/)
@@ -128,7 +131,7 @@ test('purge removes dead items everywhere or in one container, and pauses and re
   assert.equal((await printed('purge')).remaining, 0)
   assert.deepEqual(await printed('purge', '--resume'), { paused: false })
   assert.match(await refused(['purge', 'none']), /does not exist/)
-  assert.match(await refused(['purge', '--pause', '--resume']), /Say either --pause or --resume\./)
+  assert.match(await refused(['purge', '--pause', '--resume']), /Give either --pause or --resume\./)
   assert.match(await refused(['purge', 'none', '--pause']), /for the whole server: name no database\./)
 })
 

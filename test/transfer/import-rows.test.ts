@@ -58,7 +58,7 @@ const refusals: readonly [row: string | Buffer | object, reason: RegExp][] = [
   [`{"id":"a","pk":"a","x":${'['.repeat(200)}${']'.repeat(200)}}`, /nested deeper/],
   ['['.repeat(100_000), /nested deeper/],
   [`{"id":"a","x":"${'y'.repeat(300_000)}",}`, /^The row is not valid JSON: /],
-  [{ id: 'a', pk: 'a', _mayfly: 'mine' }, /^The property _mayfly belongs to exports of Mayfly/],
+  [{ id: 'a', pk: 'a', _mayfly: 'mine' }, /^The property _mayfly is reserved for Mayfly's exports/],
   [good, /^There is an item with this id and partition key already\.$/],
 ]
 

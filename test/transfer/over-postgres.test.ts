@@ -27,5 +27,5 @@ test('a backup of data in PostgreSQL names the tool for it', async () => {
   assert.match(stderr, /The data is in PostgreSQL, .* pg_dump --format=custom/)
   const checked = await runCli(['check', '--endpoint', db.endpoint])
   assert.equal(checked.code, 1)
-  assert.match(checked.stderr, /mayfly check looks at data in SQLite\. The data of this server is in PostgreSQL/)
+  assert.match(checked.stderr, /mayfly check reads data in SQLite\. The data of this server is in PostgreSQL/)
 })

@@ -9,7 +9,7 @@ export class ArrivingBody implements Disposable {
   readonly #room: Buffer
   #arrivedBytes = 0
 
-  /** Without a length it may have the most that is allowed. */
+  /** A body without a length gets room for the largest one that is allowed. */
   constructor(share: MemoryShare, wholeBytes = requestBytesMax) {
     this.#lease = share.hold('bodies')
     this.#room = largeBuffer(wholeBytes)
@@ -19,18 +19,18 @@ export class ArrivingBody implements Disposable {
     return this.#room.length - this.#arrivedBytes
   }
 
-  /** Throws if there is no memory. The chunk must not be longer than what is missing. */
+  /** Throws if there is no memory. The chunk must not be longer than `missingBytes`. */
   add(chunk: Buffer): void {
     this.#lease.add(chunk.length)
     this.#arrivedBytes += chunk.copy(this.#room, this.#arrivedBytes)
   }
 
-  /** What has arrived. */
+  /** The part that has arrived. */
   get bytes(): Buffer {
     return this.#room.subarray(0, this.#arrivedBytes)
   }
 
-  /** The body is whole, or nobody wants it any more. */
+  /** Called when the body is complete, or not needed any more. */
   [Symbol.dispose](): void {
     this.#lease[Symbol.dispose]()
   }

@@ -1,10 +1,10 @@
 /**
- * Reads the sizes of the chunks of a body as they arrive, so that a body which says that it will be too long
- * is refused before its bytes are waited for.
+ * Reads the sizes of the chunks of a body as they arrive, so that a body with a chunk that is too long is
+ * refused before that chunk has arrived.
  *
- * node:http does not tell the sizes, so the bytes are looked at beside it. It reads connections without
- * events, until somebody listens for them. What arrived together with the head is known only to its parser,
- * whose method `getCurrentBuffer` is not documented. Without it, such bodies wait for their deadline.
+ * node:http does not tell the sizes, so this file reads the same bytes from the socket. Bytes that arrived
+ * together with the head are known only to Node's parser, whose method `getCurrentBuffer` is not documented.
+ * Without that method, such bodies wait for their deadline.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -25,7 +25,7 @@ export class ChunkSizes {
   #size = 0
   #digits = 0
   #isInSize = true
-  /** Nothing more can be learnt: the last chunk has come, or the body is broken. */
+  /** Reading has ended: the last chunk has come, or the body is broken. */
   isOver = false
   isTooLong = false
 
@@ -109,12 +109,12 @@ export function watchChunks(req: IncomingMessage, bytesMax: number): WatchedChun
   return watched
 }
 
-/** The part of the body that was read together with the end of the head. Undefined if nobody can tell. */
+/** The part of the body that was read together with the end of the head. Undefined if it is not known. */
 function arrivedWithHead({ socket, method, url }: IncomingMessage): Buffer | undefined {
   const { parser } = socket as Socket & { parser?: { getCurrentBuffer?: () => Buffer | undefined } }
   const read = parser?.getCurrentBuffer?.()
   if (read === undefined) return undefined
-  // Other requests may come before it in the same read. If it is not there, it began in an earlier one.
+  // The same read may begin with other requests. If it has no head of this one, the head began earlier.
   const start = Math.max(0, read.indexOf(`${method} ${url} HTTP/`, 0, 'latin1'))
   const end = read.indexOf(headEnd, start)
   return end < 0 ? undefined : read.subarray(end + headEnd.length)

@@ -1,4 +1,6 @@
-/** Collects the body of a request: up to the limit, until the deadline, and on the account of held memory. */
+/**
+ * Collects the body of a request: up to the limit, until the deadline, and on the account of held memory.
+ */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -18,7 +20,7 @@ export type Incoming = Readable & {
 
 export const noBody = Buffer.alloc(0)
 
-/** A request that has not arrived whole by then is refused. */
+/** A request that is not complete by then is refused. */
 export const requestMsMax = 30_000
 
 /** How long the rest of a refused body is read and dropped, so that its client can read the refusal. */
@@ -84,7 +86,7 @@ export function collectBody(
     req.on('data', onData).on('end', onEnd).on('close', onClose)
     const refuse = () => end(() => reject(tooLarge()))
     if (chunks === undefined) return
-    // One may have come before somebody wanted the body.
+    // Such a chunk may have come before the body was asked for.
     if (chunks.isTooLong) refuse()
     else chunks.onTooLong = refuse
   })

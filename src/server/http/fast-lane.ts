@@ -26,8 +26,8 @@ import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
 export const keepAliveMs = 65_000
 
 /**
- * A client that says that it will send nothing more may still read, or may have gone: TCP does not tell. Work
- * that takes longer than this ends.
+ * A client that says that it will send nothing more may still read, or may have gone: TCP does not tell.
+ * Work that takes longer than this ends.
  */
 export const halfClosedMsMax = 1000
 
@@ -40,7 +40,7 @@ export interface FastLaneOptions {
   readonly handOver: (socket: Socket) => void
 }
 
-/** The body of a plain request, of which a part is missing. */
+/** The body of a plain request that has not arrived completely. */
 class PlainBody {
   readonly whole: Promise<Buffer>
   readonly #body: ArrivingBody
@@ -50,7 +50,7 @@ class PlainBody {
 
   constructor({ body, missingBytes }: PlainRequest, share: MemoryShare) {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-    // The request may have been refused before somebody waits for its body.
+    // If the request is refused before its body is awaited, a rejection must not count as unhandled.
     promise.catch(() => {})
     this.whole = promise
     this.#resolve = resolve
@@ -64,7 +64,7 @@ class PlainBody {
     return this.#body.missingBytes
   }
 
-  /** The chunk must not be longer than what is missing. */
+  /** The chunk must not be longer than `missingBytes`. */
   add(chunk: Buffer): void {
     try {
       this.#body.add(chunk)
@@ -77,7 +77,7 @@ class PlainBody {
     this.#resolve(this.#body.bytes)
   }
 
-  /** The body is whole, or nobody wants it any more. */
+  /** Called when the body is complete, or not needed any more. */
   end(): void {
     machine.clearTimeout(this.#deadline)
     this.#body[Symbol.dispose]()
@@ -184,7 +184,7 @@ export class FastLane {
     }
 
     const onData = (chunk: Buffer) => {
-      // We have ended our side and could not answer, so the request must not be executed.
+      // The server has ended its side and could not answer, so the request must not be executed.
       if (socket.writableEnded || hasRefused) return
       if (isBusy || socket.writableNeedDrain) {
         waiting = waiting === undefined ? Buffer.from(chunk) : Buffer.concat([waiting, chunk])

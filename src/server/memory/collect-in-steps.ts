@@ -1,10 +1,10 @@
 /**
- * Has V8 collect all garbage of this thread in steps, and give the pages back to the system.
+ * Makes V8 collect all garbage of this thread in steps, and give free pages back to the system.
  *
- * V8 begins to mark, between other work and in other threads, when much memory has been made outside of its
- * heap since the last collection. A buffer that nobody writes to counts as such, and takes nothing. What
- * stops the thread is only the end: objects are moved and pages unmapped. A collection that the inspector or
- * `gc()` asks for does everything in one go (docs/decisions/0019).
+ * `gc()` and the inspector collect in one pause (docs/decisions/0019). V8 collects in steps by itself,
+ * between other work and in other threads, when much memory outside of its heap was allocated since the last
+ * collection. So this file allocates large buffers. They count, but take no memory, because nothing is
+ * written to them. Only the end of the collection stops the thread: objects are moved and pages unmapped.
  */
 
 import { constants, type NodeGCPerformanceDetail, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
@@ -12,16 +12,16 @@ import { setFlagsFromString } from 'node:v8'
 import { machine } from '../../base/clock.ts'
 import { MiB } from '../../base/limits.ts'
 
-/** V8 begins at 64 MB. Much more at once, and it would collect in one go. */
+/** V8 starts at 64 MB. With much more at once, it would collect in one pause. */
 const pressureBytes = 40 * MiB
-const pressEveryMs = 50
+const waitMs = 50
 
-/** A collection of a large heap takes a second or two. */
-const pressesMax = 60
+/** This ends the wait after 3 s. A collection of a large heap takes a second or two. */
+const waitsMax = 60
 
-/** For a program with one heap that is not in a hurry: V8 has no other way to ask for fewer pages. */
-const small = '--optimize-for-size'
-const ordinary = '--no-optimize-for-size'
+/** With this flag, V8 shrinks the young generation and gives pages back. */
+const keepFewPages = '--optimize-for-size'
+const keepPages = '--no-optimize-for-size'
 
 export async function collectInSteps(): Promise<void> {
   let isDone = false
@@ -31,15 +31,15 @@ export async function collectInSteps(): Promise<void> {
     }
   })
   observer.observe({ entryTypes: ['gc'] })
-  setFlagsFromString(small)
+  setFlagsFromString(keepFewPages)
   try {
-    for (let n = 0; n < pressesMax && !isDone; n++) {
-      // The first ones begin the collection. Later ones would only hurry it.
+    for (let n = 0; n < waitsMax && !isDone; n++) {
+      // The first buffers start the collection. More would only make V8 hurry.
       if (n < 3) new ArrayBuffer(pressureBytes, { maxByteLength: pressureBytes })
-      await new Promise<void>(resolve => machine.setTimeout(resolve, pressEveryMs))
+      await new Promise<void>(resolve => machine.setTimeout(resolve, waitMs))
     }
   } finally {
-    setFlagsFromString(ordinary)
+    setFlagsFromString(keepPages)
     observer.disconnect()
   }
 }

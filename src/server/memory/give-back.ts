@@ -1,11 +1,10 @@
 /**
- * Gives memory back to the system when the server has started, and when it was busy with large things and is
- * quiet again.
+ * Gives memory back to the system after the start of the server, and when a busy server has become quiet.
  *
- * V8 collects garbage when it needs room, and not because time passes, and malloc keeps what is freed. A
- * server that has nothing to do keeps what it had at its peak, also what loading its code has left. So once
- * it has grown and holds little, it collects its garbage in steps, and then has malloc give back what is free
- * (docs/decisions/0019). It waits for a quiet moment and does not repeat what brought nothing.
+ * V8 collects garbage when it needs room, not when time passes, and malloc keeps freed memory. So an idle
+ * server would keep the memory of its peak, and of loading its code. When the process has grown and holds
+ * little for requests, this file collects garbage in steps, and then makes malloc give back its free memory
+ * (docs/decisions/0019). It waits for a quiet moment, and does not repeat an attempt that changed nothing.
  */
 
 import { readFileSync } from 'node:fs'
@@ -18,19 +17,19 @@ import { trimMalloc } from './trim-malloc.ts'
 
 const lookEveryMs = 3000
 
-/** When it looks for the first time: clients that wait for the server have asked for something by then. */
+/** The first look comes after the first requests of clients that waited for the server. */
 const firstLookMs = 500
 
 /** With more requests between two looks, a server is busy. Probes of its health do not count. */
 const quietRequestsMax = 100
 
-/** What is not worth it: growth below both, in bytes and as a part of the size at rest. */
+/** Memory is given back when the process has grown by both: in bytes, and as a part of its size at rest. */
 const grownBytesMin = 8 * MiB
 const grownPartMin = 0.15
 
 /**
- * A busy server collects only what is far beyond that, and only after so many looks. There V8 collects by
- * itself, and it needs the young generation (48 MB) that this takes away.
+ * In a busy server V8 collects by itself, and it needs the young generation (48 MB) that this takes away. So
+ * a busy server must have grown by more, and at so many looks in a row.
  */
 const busyLooksMax = 5
 const busyBytesMin = 96 * MiB
@@ -44,7 +43,7 @@ export interface GiveBackOptions {
   /** A number that grows with every request. */
   readonly activity: () => number
   readonly log: Logger
-  /** The size of the process, and how it gets smaller. Tests give their own. */
+  /** The size of the process, and the work that makes it smaller. Tests give their own. */
   readonly size?: () => number
   readonly shrink?: () => Promise<void>
 }
@@ -57,11 +56,11 @@ export function giveBackWhenQuiet({
   shrink = shrinkInSteps,
 }: GiveBackOptions): Disposable {
   /**
-   * The smallest size so far: when it was made smaller last, threads may have held much that they have given
-   * back since. What the start has left is collected in any case: 20 MB (docs/decisions/0021).
+   * The smallest size after an attempt, not the last one: threads may have held much memory at the last one.
+   * It begins at 0, so that the garbage of the start is always collected: 20 MB (docs/decisions/0021).
    */
   let restBytes = 0
-  /** When it was made smaller last. */
+  /** The size after the last attempt. */
   let shrunkBytes = 0
   let seen = activity()
   let busyLooks = 0
@@ -90,7 +89,7 @@ export function giveBackWhenQuiet({
       log.debug({ tookMs, beforeMb: toMb(before), afterMb: toMb(shrunkBytes) }, 'gave memory back')
     } catch (error) {
       restBytes = Number.POSITIVE_INFINITY
-      log.debug({ error }, 'this Node cannot give memory back; it keeps that of its peak')
+      log.debug({ error }, 'this Node cannot give memory back; it keeps the memory of its peak')
     } finally {
       isShrinking = false
     }
@@ -113,7 +112,7 @@ function toMb(bytes: number): number {
   return Math.round(bytes / MiB)
 }
 
-/** Linux tells what is no file. Elsewhere malloc's part is not known. */
+/** Memory without mapped files. Only Linux tells it; elsewhere it is V8's part, without malloc's. */
 function ownSize(): number {
   if (process.platform === 'linux') {
     const anonymous = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'latin1'))

@@ -1,17 +1,19 @@
 /**
- * Gives back to the system what glibc's malloc keeps.
+ * Makes glibc's malloc give free memory back to the system.
  *
- * What SQLite, V8 and Node take from malloc and free again stays with the process: each thread has an arena,
- * and one small block at its end keeps everything before it, even after the thread has ended. glibc has a
- * call for this, `malloc_trim`, but Node has no way to it. SQLite can load a library and call one of its
- * functions to initialise it, and that function may be this one: it takes the address that it is given for a
- * number of bytes, and answers 0 or 1. It runs in a thread of its own, because it takes some milliseconds for
- * every 100 MB.
+ * Memory that SQLite, V8 and Node have freed stays with the process: each thread has an arena, and one small
+ * block at its end keeps everything before it, even after the thread has ended. glibc has the function
+ * `malloc_trim` for this, but Node cannot call it. SQLite can: it loads a library as an extension and calls
+ * a function of it to initialise the extension. As that function, `malloc_trim` takes its first argument, an
+ * address, for a number of bytes, and returns 0 or 1. It runs in a thread of its own, because it takes some
+ * milliseconds for every 100 MB.
  */
 
 import { Worker } from 'node:worker_threads'
 
-/** SQLite takes the answer 1 for a failure, and says so. Other failures: there is no such function. */
+/**
+ * SQLite reports the result 1 as a failed initialization. Other errors mean that there is no such function.
+ */
 const code = `
 const { DatabaseSync } = require('node:sqlite')
 const { parentPort } = require('node:worker_threads')
