@@ -1,7 +1,4 @@
-/**
- * The admin API: the clock, life and death in a container, and the purger. Every call is one entry of a
- * table.
- */
+/** The admin API: the clock, expiry in a container, and the purger. Every call is one entry of a table. */
 
 import type { AccountKeys } from '../base/account-keys.ts'
 import type { Clock, ManualClock } from '../base/clock.ts'
@@ -23,7 +20,7 @@ export interface AdminContext {
   readonly reloadKeys: () => void
   /** What can be switched on the Mongo side while it runs. */
   readonly mongoSettings: AdminMongoSettings
-  /** The keys of Mongo documents that a person may mean, the likelier first. */
+  /** The possible keys of the Mongo document that a person named, the likeliest first. */
   readonly documentKeys: (
     container: ContainerRecord,
     id: string,
@@ -40,7 +37,7 @@ export interface AdminMongoSettings {
 
 export interface AdminCall {
   readonly method: string
-  /** Behind `/_mayfly/`, decoded. */
+  /** The parts of the path after `/_mayfly/`, decoded. */
   readonly path: readonly string[]
   readonly query: URLSearchParams
   readonly body: unknown
@@ -71,7 +68,7 @@ const rootCalls: Readonly<Record<string, Call>> = {
   'POST mongo': switchMongo,
 }
 
-/** Behind `/_mayfly/ttl/{database}/{container}`. */
+/** The calls after `/_mayfly/ttl/{database}/{container}`. */
 const ttlCalls: Readonly<Record<string, Call>> = {
   'GET ': async (context, call) => context.engine.reports.ttlStatus(await containerOf(context, call)),
   'GET forecast': forecastDeaths,
@@ -127,7 +124,7 @@ async function changeSnapshots({ engine }: AdminContext, { body }: AdminCall) {
   return { dropped: given[0] }
 }
 
-/** No answer but its status. */
+/** The call answers with a status only. */
 async function reset({ engine }: AdminContext): Promise<undefined> {
   await engine.catalog.reset()
 }

@@ -1,8 +1,8 @@
 /**
  * The admin call that sends a backup of the store to the client.
  *
- * The copy is made in a file beside the data first, because only a whole copy shows one moment. The client
- * gives no path: a server that writes where it is told to would be a hole.
+ * The copy is first made in a file beside the data, because only a complete copy shows one moment. The
+ * client gives no path: a server that writes to any path that a client names would be a security hole.
  */
 
 import { closeSync, createReadStream, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { sendPieces } from './streamed-answer.ts'
 
 const folderPrefix = 'mayfly.backup-'
 
-/** Folders of copies that are being sent. What else has such a name was left by a server that was killed. */
+/** Folders of copies that are being sent. Other folders with such a name are left from a killed server. */
 const inUse = new Set<string>()
 
 /** `dataDirectory`: undefined if the data is not in one. */

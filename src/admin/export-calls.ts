@@ -1,4 +1,4 @@
-/** The admin calls that show what is stored: the list of containers, and the items of one. */
+/** The admin calls that read data: the list of containers, the items of one, and the rows of a query. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RequestError } from '../base/error.ts'
@@ -8,7 +8,9 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import { requireContainer, requireDatabase } from './named-resource.ts'
 import { sendPieces } from './streamed-answer.ts'
 
-/** `GET /_mayfly/export/{db}/{container}`: items as JSON Lines; with `?keepTtl=no` without their lives. */
+/**
+ * `GET /_mayfly/export/{db}/{container}`: items as JSON Lines; with `?keepTtl=no` without their deadlines.
+ */
 export async function answerExport(
   { engine }: { readonly engine: Engine },
   [database, container]: readonly string[],
@@ -61,7 +63,7 @@ interface ListContext {
   readonly diesByDates: (container: ContainerRecord) => boolean
 }
 
-/** `GET /_mayfly/containers?db=…`: what there is, with counts. */
+/** `GET /_mayfly/containers?db=…`: databases and containers, with counts. */
 export async function listContainers(context: ListContext, database: string | null): Promise<object> {
   const { engine } = context
   const databases = database === null ? await engine.catalog.databases() : [await requireDatabase(engine, database)]

@@ -1,10 +1,10 @@
 /**
- * Who may use the admin API and see the pages.
+ * Decides who may use the admin API and see the pages.
  *
- * With the well-known key, which protects nothing, being on this machine is the only credential: the socket
- * itself must be loopback, whatever headers say, and the Host must be a name of the server. With a key of
- * one's own every call carries it, and the Host may be any name: it is no secret, the key is. A read-only key
- * may only read. In both cases a key that is given must be right, and an Origin must be the server's own.
+ * The well-known key protects nothing. With it, the only credential is to be on this machine: the address of
+ * the socket must be loopback (headers of a proxy do not count), and the Host must be a name of the server.
+ * With a key of the user's own, every call must have it, and the Host may be any name. A read-only key may
+ * only read. In both cases a given key must be right, and an Origin must be the server's own.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -17,7 +17,7 @@ export interface GuardOptions {
   readonly hostNames: HostNames
 }
 
-/** Checks Host and Origin alone: for what anybody on the machine may see. */
+/** Checks Host and Origin only: for pages that every user of the machine may see. */
 export function checkCaller({ headers }: IncomingMessage, { hostNames }: GuardOptions): void {
   hostNames.check(headers.host, headers.origin)
 }
@@ -29,7 +29,7 @@ export function checkAdmin(req: IncomingMessage, options: GuardOptions): void {
   const key = given === undefined ? undefined : keys.find(given)
   if (key === undefined || keys.isWellKnown) checkCaller(req, options)
   else checkOrigin(host, origin)
-  // Also where none is needed: whoever gives a wrong key means another server, or has mistyped it.
+  // Also if no key is needed: a client with a wrong key means another server, or has mistyped the key.
   if (given !== undefined && key === undefined) {
     throw new RequestError('unauthenticated', 'The given key is not a key of this server.')
   }

@@ -14,13 +14,13 @@ import { importModes } from '../transfer/target.ts'
 import { requireContainer } from './named-resource.ts'
 
 /**
- * What a client has to send again after an interruption, at most: a batch of 8 MiB, whose last row may be as
- * long as a row can be. The rows are stored as they arrive, so that not all of them are held.
+ * The most bytes that a client must send again after an interruption: a batch of 8 MiB, whose last row may
+ * be as long as a row can be. The rows are stored as they arrive, so that not all of them are held.
  */
 const importBodyBytesMax = rowBytesMax + 12 * MiB
 
 export interface ImportSide {
-  /** What reads rows for the container, of either API. */
+  /** The edge that reads rows for the container, of either API. */
   readonly edgeOf: (container: ContainerRecord, keepTtl: KeepTtl) => Promise<ImportEdge>
   readonly create: (wanted: NewImportContainer) => Promise<ContainerRecord>
 }
@@ -29,7 +29,7 @@ export interface NewImportContainer {
   readonly api: 'nosql' | 'mongo'
   readonly database: string
   readonly container: string
-  /** `/pk`, or `/a,/b`. A collection has none, or a shard key with one field. */
+  /** `/pk`, or `/a,/b`. A collection has none, or a shard key of one field. */
   readonly partitionKey: string | undefined
   /** The rest of a container's definition, as in the REST protocol. */
   readonly definition: Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
 /**
- * The paths beside the protocol: health, status, metrics, the certificate and the admin API. Many servers are
- * only asked for their health, so the code of everything else is loaded when it is asked for.
+ * Serves the paths beside the protocol: health, status, metrics, the certificate and the admin API. Many
+ * servers are only asked for their health, so the code of the other paths is loaded with their first
+ * request.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -130,8 +131,8 @@ function decode(segment: string): string {
 }
 
 /**
- * A body that is too large is read to its end and dropped: left in the middle, its connection would hang when
- * used again.
+ * A body that is too large is read to its end and dropped: left in the middle, its connection would hang
+ * when used again.
  */
 async function readBody(req: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []

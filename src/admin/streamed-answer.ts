@@ -3,12 +3,12 @@
 import type { ServerResponse } from 'node:http'
 import { drained } from '../base/slow-reader.ts'
 
-/** Gathers small pieces, so that each write to the socket is worth it. */
+/** Small pieces are joined up to this size before they are written to the socket. */
 const writeBytesMin = 256 * 1024
 
 /**
  * The signal aborts when the client has gone. If a piece fails after the first one was sent, the connection
- * is cut: an answer that ends properly is whole. A failure before that is thrown.
+ * is cut, so that an answer with a proper end is complete. An earlier failure is thrown.
  */
 export async function sendPieces(
   res: ServerResponse,

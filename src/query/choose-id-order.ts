@@ -1,8 +1,9 @@
 /**
- * Chooses to read a partition in the order of ids, which is the order in which it is kept. What is sorted or
- * bounded by them is read from where it begins to where it ends, in either direction.
+ * Chooses to read a partition in the order of ids, in which the store keeps it. A query with an order or
+ * bounds of ids then reads only the part between its bounds, in either direction.
  *
- * Of very long ids only the beginning decides. A program that meets one has lost the order, and must sort.
+ * Very long ids are ordered by their beginning only. A program that meets one has lost the order, and must
+ * sort.
  */
 
 import type { IndexRecord } from '../store/catalog.ts'

@@ -1,6 +1,6 @@
 /**
- * Rows that cannot come before the last item was read: a language makes them of everything that its program
- * finds, at one moment. They are kept in pieces, and whoever asked takes them at leisure.
+ * Collects rows that cannot come before the last item was read: a language makes them from all items that
+ * its program finds, at one moment. They are packed in pieces, which the caller unpacks one by one.
  */
 
 import { MiB } from '../base/limits.ts'
@@ -20,7 +20,7 @@ export interface FoundRows {
   readonly origins: RowOrigins
 }
 
-/** A row, and as numbers where its parts come from, if anything of it can die while it is held. */
+/** A row, and the items that it comes from as numbers, if one of them can die while the row is held. */
 export interface CollectedRow {
   readonly row: Uint8Array
   readonly marks: readonly number[] | undefined
@@ -39,13 +39,14 @@ export interface CollectorRun {
   readonly container: number | undefined
 }
 
-/** So that the thread that takes them out is never busy for long. */
+/** The size of a piece. Unpacking one must not hold the caller's thread for long. */
 const pieceBytes = MiB
 const pieceRowsMax = 1000
 
 /**
  * Most bytes of rows that are held: half of a connection's share of the default memory budget. A stage holds
- * at most 100 MiB of documents, but some stages make more of them: windows may show each document many times.
+ * at most 100 MiB of documents, but some stages make more of them: windows may show each document many
+ * times.
  */
 const collectedBytesMax = 64 * MiB
 

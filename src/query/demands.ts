@@ -4,7 +4,9 @@ import type { IndexPath } from '../document/index-definition.ts'
 import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 
-/** Most values of an IN that are looked up in an index one by one. A longer list is left to the filter. */
+/**
+ * The most values of an IN that are looked up in an index one by one. The filter alone judges longer lists.
+ */
 export const indexBoundsMax = 256
 
 /** The value at the path must satisfy one of the bounds. */
@@ -20,7 +22,9 @@ export interface Demand {
 
 export interface Demands {
   readonly demands: readonly Demand[]
-  /** The order of the result by paths into the item. Empty if there is none, or if no index could give it. */
+  /**
+   * The order of the result by paths into the item. Empty if there is none, or if no index could give it.
+   */
   readonly order: readonly { readonly path: IndexPath; readonly isDescending: boolean }[]
   /** Whether items that are equal in this order come last to first. Default: as the first path. */
   readonly isTieReversed?: boolean
@@ -32,15 +36,15 @@ export interface Demands {
   readonly keyRange?: KeyRangeOf
   /** Whether a partial index covers all items that the filter can accept. */
   readonly mayUse?: (index: IndexRecord) => boolean
-  /** Decides instead of the planner. */
+  /** The client's choice of an index, instead of the planner's. */
   readonly hint?: IndexHint | undefined
   /** Whether the order of the index's keys is the order that is wanted. Default: yes. */
   readonly givesOrder?: (index: IndexRecord) => boolean
 }
 
 /**
- * What the client wants to be read: no index, none but the order of ids, or this index, from its first entry
- * or from its last. Items that have no entry in the index are not found, as in MongoDB.
+ * The client's choice: no index, only the order of ids, or this index, read from its first or its last
+ * entry. Items that have no entry in the index are not found, as in MongoDB.
  */
 export type IndexHint = 'none' | 'ids' | { readonly index: number; readonly isReverse: boolean }
 

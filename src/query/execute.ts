@@ -1,6 +1,6 @@
 /**
- * Executes one page of a query: reads items in bounded batches at one moment, runs the program over them, and
- * stops when the page is full.
+ * Executes one page of a query: reads items in bounded batches at one moment, runs the program over them,
+ * and stops when the page is full.
  *
  * A page runs in slices of about `querySliceMsMax`; after each slice, other requests get a turn. A page in
  * source order also ends early when it has run for long and found little, because the client can continue
@@ -79,14 +79,14 @@ export interface PageStatistics {
   readonly elapsedMs: number
 }
 
-/** What the page holds while it is made is counted on a lease of its own, if anybody counts. */
+/** Bytes that the page holds while it is made are counted on a lease of its own, if its work has a lease. */
 export async function executePage(request: PageRequest): Promise<Page> {
   using lease = leaseHere('work')
   const page = new PageUnderWay(request, lease)
   return await (request.program.order === 'source' ? page.inSourceOrder() : page.inSortKeyOrder())
 }
 
-/** What a row takes that is no bytes but a value of the query language, in bytes of its item. */
+/** Memory of a row that is a value of the query language, as a multiple of the bytes of its item. */
 const valueFactor = 4
 
 /** A row, and its copy in the answer. */

@@ -13,7 +13,7 @@ export interface PackedRows {
   /** Where each row ends. */
   readonly ends: Uint32Array
   /**
-   * Where the rows come from, if somebody asked for it: two numbers for each row of a page
+   * The items that the rows come from, if asked for: two numbers for each row of a page
    * (`row-origins.ts`); for each collected row the number of its marks, then the marks.
    */
   readonly marks: Float64Array | undefined
@@ -25,7 +25,7 @@ export interface CollectedRows {
   readonly statistics: PageStatistics
   /** The rows are void (`Program.hasLostOrder`). */
   readonly hasLostOrder: boolean
-  /** There are more rows than can be held. Whoever asked makes them one by one. */
+  /** There are more rows than can be held. The caller makes them one by one. */
   readonly isTooLarge?: true
   /** Undefined: the rows have marks. Otherwise the earliest lives of all items that were found. */
   readonly untraced: EarliestLives | undefined

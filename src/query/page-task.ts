@@ -55,7 +55,7 @@ export interface RemoteWork {
   readonly signal?: AbortSignal | undefined
   /** Reads the container for a thread that cannot. If it fails, so does the work, with the same error. */
   readonly reader?: ContainerReader | undefined
-  /** The reader shows what the store does not have, so every thread reads by it. */
+  /** The reader shows items that the store does not have, so every thread must read by it. */
   readonly mustRead?: boolean
 }
 

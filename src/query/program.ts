@@ -1,8 +1,8 @@
 /**
  * A program turns items into result rows: the part of a query that knows the language and not the store.
  *
- * The result is a list of rows in a fixed order, and a page is a window on it. The order must be the same for
- * every page, although items die, are purged and are written between two pages. So there are two orders:
+ * The result is a list of rows in a fixed order, and a page is a window on it. The order must be the same
+ * for every page, although items die, are purged and are written between two pages. So there are two orders:
  *
  *   source     rows come in the order of their items; the source has positions from which a page can continue
  *   sort key   each row has a sort key: bytes that compare like the order; a page continues after the last
@@ -16,11 +16,13 @@ export interface Program {
    * `identity`: their sort keys may differ; only the identity at the end of the sort key is equal.
    */
   readonly distinct: 'sortKey' | 'identity' | undefined
-  /** The result is exactly the same whatever the order of the items. */
+  /** Whether the result does not depend on the order of the items. */
   readonly isOrderFree?: boolean
   /** Sort key order: rows that all fit on the first page are returned in the order they were found in. */
   readonly prefersArrival: boolean
-  /** Source order: rows that all fit on the first page are returned in the order of their items' creation. */
+  /**
+   * Source order: rows that all fit on the first page are returned in the order of their items' creation.
+   */
   readonly prefersCreation?: boolean
   /** The window: rows before `first` are skipped, the row at `end` and later ones are not wanted. */
   readonly first: number

@@ -100,7 +100,7 @@ function findOrAggregate(collection: string, { text, sort, projection }: RowsQue
   for (const stage of stages.elements) {
     const name = stage.type === bsonType.document ? stage.fields[0]?.[0] : undefined
     if (name === '$out' || name === '$merge' || name === '$changeStream') {
-      throw new RequestError('malformed', `A query here only reads, and must end: leave ${name} out.`)
+      throw new RequestError('malformed', `A query here only reads, and must end. It cannot use ${name}.`)
     }
   }
   return BsonDocument.of([

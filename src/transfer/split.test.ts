@@ -254,7 +254,7 @@ const broken: readonly [what: string, name: string, text: string | Buffer, rows:
   ],
   ['CSV with a column twice', 'a.csv', 'id,v,v\n', 0, /^Line 1: There are two columns with the name 'v'\.$/],
   ['CSV with a column without a name', 'a.csv', 'id,,v\n', 0, /^Line 1: Column 2 has no name\.$/],
-  ['nothing that anybody knows', 'a', 'hello\n', 0, /Say it: --format jsonl, json or csv\.$/],
+  ['nothing that anybody knows', 'a', 'hello\n', 0, /Give it: --format jsonl, json or csv\.$/],
 ]
 
 function damaged(bytes: Buffer): Buffer {

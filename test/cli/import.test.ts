@@ -239,7 +239,7 @@ test('an interrupt stops behind a batch and says how to go on', async () => {
   )
   truncateSync(file, 100)
   const changed = await runCli(['import', file, ...into('interrupted')])
-  assert.match(changed.stderr, /that was another one \(file: /)
+  assert.match(changed.stderr, /a different import that was interrupted \(file: /)
 })
 
 test('a container of another account is copied, and its lives go on', async () => {

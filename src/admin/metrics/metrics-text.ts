@@ -17,9 +17,9 @@ export interface MetricsContext {
   readonly memory: MemoryAccount
   readonly version: string
   readonly storeName: string
-  /** What the Mongo side holds; undefined if no client has come yet. */
+  /** The state of the Mongo side; undefined if no client has come yet. */
   readonly mongoState: () => MongoState | undefined
-  /** Connections to the store, by what they do; undefined if it has none. */
+  /** Connections to the store, by their state; undefined if it has none. */
   readonly storeConnections: () => Readonly<Record<string, number>> | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What the process uses: memory, processor, files, and how late its event loop is. */
+/** Metrics of the process: memory, processor, open files, and the delay of its event loop. */
 
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -8,7 +8,7 @@ import type { Metric } from './metric.ts'
 /** How often the event loop is looked at. Shorter intervals cost more. */
 const resolutionMs = 20
 
-/** Begins with the first look: a server whose metrics nobody reads pays nothing. */
+/** Begins with the first request for metrics, so that other servers pay nothing. */
 let delays: ReturnType<typeof monitorEventLoopDelay> | undefined
 
 const startedS = machine.epochMs() / 1000 - process.uptime()
@@ -60,7 +60,7 @@ function loopDelays(): Metric['samples'] {
   return samples
 }
 
-/** Only Linux says it cheaply. */
+/** Only Linux tells it at a low cost. */
 function openFiles(gauge: (name: string, help: string, value: number) => Metric): Metric[] {
   try {
     return [gauge('process_open_fds', 'Open files and sockets.', readdirSync('/proc/self/fd').length)]

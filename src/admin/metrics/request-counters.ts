@@ -1,4 +1,4 @@
-/** Counts the answers of both protocols: how many, what they cost, and how long they took. */
+/** Counts the answers of both protocols, with their charges and times. */
 
 import type { Answered } from '../../base/answered.ts'
 import { Latency } from './latency.ts'

@@ -10,7 +10,7 @@ const addressesMax = 1000
 
 export class KeyAttempts {
   readonly #monotonicMs: () => number
-  /** When wrong keys came, by address. */
+  /** The times of wrong keys, by address. */
   readonly #wrong = new Map<string, number[]>()
 
   constructor(monotonicMs: () => number = machine.monotonicMs) {

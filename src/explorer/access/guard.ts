@@ -1,13 +1,13 @@
 /**
- * Who may use the explorer.
+ * Decides who may use the explorer.
  *
- * With the well-known key, which protects nothing, being on this machine is enough: the socket itself must be
- * loopback, whatever headers say. Everybody else logs in with a key and has a session. A read-only key may
- * look and not write.
+ * The well-known key protects nothing. With it, it is enough to be on this machine: the address of the
+ * socket must be loopback (headers of a proxy do not count). With another key, users log in and have a
+ * session. A read-only key may read but not write.
  *
- * Against pages of others: with the well-known key the Host must be a name of the server (DNS rebinding); an
- * Origin must be the server's own; and every call that is not a GET has a header of ours, which a page of
- * another origin cannot send without asking first, and is never allowed to.
+ * Against pages of other origins: with the well-known key the Host must be a name of the server (DNS
+ * rebinding); an Origin must be the server's own; and every call that is not a GET must have a header of our
+ * own, which a browser sends for another origin only if the server allows it. This server never does.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -27,13 +27,13 @@ export interface Visitor {
   readonly session: Session | undefined
   readonly mayRead: boolean
   readonly mayWrite: boolean
-  /** Queries and jobs are named within it. */
+  /** The scope of the names of queries and jobs. */
   readonly name: string
 }
 
 export const ownHeader = 'x-mayfly-explorer'
 
-/** Host and Origin, for every path of the explorer, also for its files. */
+/** Checks Host and Origin, for every path of the explorer, also for its files. */
 export function checkSender({ headers }: IncomingMessage, { keys, hostNames }: GuardParts): void {
   const { host, origin } = headers
   if (keys.isWellKnown) hostNames.check(host, origin)

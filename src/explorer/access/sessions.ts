@@ -1,7 +1,7 @@
 /**
- * Sessions of people who logged in with a key. The browser holds a random token in a cookie; the server holds
- * its digest and the key. A session ends by its age, by idleness, and when its key is taken away. Ages are
- * machine time.
+ * Sessions of people who logged in with a key. The browser holds a random token in a cookie; the server
+ * holds its digest and the key. A session ends by its age, by idleness, and when its key is taken away. Ages
+ * are machine time.
  */
 
 import { hash, randomBytes } from 'node:crypto'
@@ -15,7 +15,7 @@ const sessionsMax = 1000
 export const sessionCookie = 'mayfly_session'
 
 export interface Session {
-  /** Names it in the server; the browser does not know it. */
+  /** The name of the session in the server, which the browser does not know. */
   readonly id: string
   readonly isReadOnly: boolean
 }
@@ -63,7 +63,7 @@ export class LoginSessions {
     return held
   }
 
-  /** Whether it still holds, without using it. */
+  /** Whether the session is still valid. Does not count as a use of it. */
   isValid({ id }: Session): boolean {
     const held = this.#held.get(id)
     return held !== undefined && this.#isValid(held)
@@ -79,7 +79,7 @@ export class LoginSessions {
     return this.#keys.all.some(({ text, isReadOnly }) => text === key.text && isReadOnly === key.isReadOnly)
   }
 
-  /** Those that are over; if there are none, the oldest. */
+  /** Removes the sessions that are over; if there are none, the oldest. */
   #forget(): void {
     for (const [id, held] of this.#held) if (!this.#isValid(held)) this.#held.delete(id)
     if (this.#held.size < sessionsMax) return

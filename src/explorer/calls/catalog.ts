@@ -1,4 +1,4 @@
-/** The tree of databases and containers, and how they come and go. */
+/** Lists, creates and deletes databases and containers. */
 
 import { RequestError } from '../../base/error.ts'
 import {
@@ -56,7 +56,7 @@ export function ttlOf(defaultTtl: number | null, hasDateDeadlines: boolean) {
   return defaultTtl === -1 ? { kind: 'no default' } : { kind: 'on', seconds: defaultTtl }
 }
 
-/** How many items the size of a container is estimated from. */
+/** The number of items from which the size of a container is estimated. */
 const sampledItems = 100
 
 export async function showOne(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
@@ -225,14 +225,14 @@ function uniqueKeysField(body: Readonly<Record<string, unknown>>): readonly Uniq
   return (uniqueKeys as readonly (readonly string[])[]).map(paths => ({ paths }))
 }
 
-/** Each key for itself, so that the form knows which one is meant; then how many they are. */
+/** Checks each key, so that the form can mark the wrong one, and then their number. */
 async function checkUniqueKeys({ nosql }: ExplorerService, uniqueKeys: readonly UniqueKey[]): Promise<void> {
   const check = (keys: readonly UniqueKey[]) => nosql.checkField('uniqueKeyPolicy', { uniqueKeys: keys })
   for (const [at, key] of uniqueKeys.entries()) await checkAtField(`uniqueKeys/${at}`, () => check([key]))
   await checkAtField('uniqueKeys', () => check(uniqueKeys))
 }
 
-/** What the protocol refuses about one field is shown at that field. */
+/** If the protocol refuses one field, the form shows the reason at that field. */
 async function checkAtField(field: string, check: () => Promise<void>): Promise<void> {
   try {
     await check()

@@ -1,4 +1,4 @@
-/** What an editor can offer: functions of the language, and paths sampled from items. */
+/** Completions for an editor: functions of the language, and paths that are sampled from items. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'

@@ -1,4 +1,4 @@
-/** Finds what a call is about. */
+/** Finds the container or the item that a call names. */
 
 import { RequestError } from '../../base/error.ts'
 import { parsePartitionKeyHeader } from '../../document/partition-key.ts'

@@ -41,7 +41,7 @@ export async function createDemo(service: ExplorerService): Promise<ApiAnswer> {
 const campaigns = ['winter', 'spring', 'news']
 const devices = ['ios 19.1', 'android 17', 'firefox', 'chrome']
 
-/** Most have a ttl of their own, so that they die one after the other and not all at once. */
+/** Most items have a ttl of their own, so that they die one after the other, not all at once. */
 function demoItem(run: string, at: number): object {
   const own = at % 8 === 7 ? {} : { ttl: 5 + (at % (ttl - 5)) }
   return {

@@ -1,4 +1,4 @@
-/** When items die and died: the forecast, what lies behind, a preview of another default; and the clock. */
+/** Expiry: the forecast, past deaths, a preview of another default ttl, and the clock. */
 
 import { type ManualClock, machine, toEpochSeconds } from '../../base/clock.ts'
 import { parseDuration } from '../../base/duration.ts'
@@ -29,7 +29,7 @@ export async function forecastDeaths(service: ExplorerService, call: ApiCall): P
   return { json: { ...value, isAbout } }
 }
 
-/** Up to the last deadline that is one. */
+/** The range of all deadlines, without the value for items that never die. */
 async function secondsToLast({ engine }: ExplorerService, container: ContainerRecord): Promise<number> {
   const moment = await engine.moment()
   return Math.max(60, (await engine.reports.lastDeadline(container)) - moment)

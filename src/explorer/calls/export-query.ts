@@ -1,4 +1,4 @@
-/** Which rows an export asks for: what stands on the query screen, as the parameters of an address. */
+/** The rows that an export asks for: the query of the query screen, as the parameters of an address. */
 
 import { FieldError } from '../http/error-map.ts'
 import { partitionKeyField } from '../http/fields.ts'

@@ -1,4 +1,4 @@
-/** Export as a download, streamed: what the client does not read is not read from the store. */
+/** Streams an export as a download. Rows are read from the store only as fast as the client reads. */
 
 import type { ServerResponse } from 'node:http'
 import { drained } from '../../base/slow-reader.ts'
@@ -52,7 +52,7 @@ async function download({ res, gone }: ApiCall, read: () => Pages, format: Forma
   await writeAll(res, first, pages, { format, columns, gone })
 }
 
-/** CSV names its columns first, so the rows are read once for them and once more for their values. */
+/** CSV begins with its columns, so the rows are read once for the columns and again for the values. */
 async function columnsIn(pages: Pages, gone: AbortSignal): Promise<readonly string[]> {
   const columns = new Set<string>()
   for await (const rows of pages) {
@@ -94,7 +94,8 @@ async function writeAll(
     for (const row of page.value) {
       if (format === 'csv') {
         addColumns(row, known)
-        // It was written after the columns were collected: a file without it would not be whole.
+        // The row was written after the columns were collected. A file without its column would be
+        // incomplete.
         if (known.size > columns.length) throw new Error('a row has a column that no row had before')
         parts.push(csvRecord(row, columns))
       } else if (format === 'json') parts.push(isFirst ? '[\n' : ',\n', row)

@@ -10,7 +10,7 @@ import type { ExplorerService } from '../service/service.ts'
 import { readToken, signToken } from '../service/tokens.ts'
 import { requireContainer } from './containers.ts'
 
-/** How far back a feed begins that does not say. */
+/** How far back a feed begins if the page does not say. */
 const sinceDefaultS = 3600
 
 export async function showFeed(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {

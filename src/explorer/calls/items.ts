@@ -23,11 +23,11 @@ import { keyOfCall, requireContainer } from './containers.ts'
 export const lifeFilters = ['all', 'minute', 'dead', 'never'] as const
 const orders = ['soonest', 'latest', 'natural', 'newest', 'oldest'] as const
 
-/** A page looks at no more rows than this and then lets others go first. */
+/** The most rows that one page examines before other requests get a turn. */
 const examineMax = 5000
 const pageItemsMax = 1000
 
-/** Beyond this many rows, counts under a query are projected. */
+/** With more rows, counts under a query are estimated from a part. */
 const countedMax = 20_000
 
 export async function listItems(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {

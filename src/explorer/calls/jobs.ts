@@ -1,4 +1,4 @@
-/** Jobs: list, look at, end, and what they refused. */
+/** Jobs: lists and shows them, ends them, and lists the rows that they refused. */
 
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import type { ExplorerService } from '../service/service.ts'

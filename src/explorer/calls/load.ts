@@ -1,4 +1,4 @@
-/** What requests and the purger use, second by second; pause, resume and purge now. */
+/** The RU that requests and the purger use, second by second; and pausing, resuming and purging. */
 
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { usageSecondsMax } from '../../units/usage.ts'

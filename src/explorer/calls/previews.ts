@@ -1,4 +1,6 @@
-/** How many would die at once by another default ttl, or by another TTL index of a collection. */
+/**
+ * Counts the items that would die at once by another default ttl, or by another TTL index of a collection.
+ */
 
 import { scanBytesMax } from '../../base/limits.ts'
 import { nextSlice } from '../../base/slices.ts'
@@ -17,7 +19,7 @@ import { requireContainer, requireMongo } from './containers.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Documents that are looked at before others get a turn. */
+/** Documents that are examined before other requests get a turn. */
 const previewPage = { itemsMax: 500, bytesMax: scanBytesMax }
 
 /** Changes nothing. */
@@ -40,7 +42,7 @@ export async function previewTtl(service: ExplorerService, call: ApiCall): Promi
   return { json: { ...value, isAbout } }
 }
 
-/** Fails if more would die at once than the user was told. */
+/** Throws if more items would die at once than the user was told. */
 export async function refuseMoreDeaths(body: Body, count: () => Promise<{ readonly now: number }>): Promise<void> {
   if (body.expectNow === undefined) return
   const expected = wholeField(body, 'expectNow', 0, Number.MAX_SAFE_INTEGER)

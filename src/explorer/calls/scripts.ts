@@ -152,7 +152,7 @@ export async function runProcedure(service: ExplorerService, call: ApiCall): Pro
   }
 }
 
-/** What the script did wrong is a result; everything else is an error of the call. */
+/** A mistake of the script is a result; any other error is an error of the call. */
 function failedScript(error: unknown): object | undefined {
   if (!(error instanceof Error) || !('log' in error) || !('chargeRu' in error)) return undefined
   const { message, log, chargeRu, number } = error as Error & { log: string; chargeRu: number; number?: number }

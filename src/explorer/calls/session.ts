@@ -1,4 +1,4 @@
-/** Who the caller is, how to connect to this server, login and logout. */
+/** The session of the caller: its rights, how to connect to this server, login and logout. */
 
 import { wellKnownKey } from '../../base/account-keys.ts'
 import { machine } from '../../base/clock.ts'

@@ -1,6 +1,5 @@
 /**
- * The built page: files that vite has made, served compressed and with the headers that keep everything else
- * out.
+ * Serves the built page: files that vite has made, compressed, with headers that forbid any other code.
  *
  * Files are read when they are first asked for and held in memory: the whole page is under a megabyte. Names
  * come from the listing of the folder, so no request can name another file.
@@ -37,7 +36,7 @@ const types: Readonly<Record<string, string>> = {
   webmanifest: 'application/manifest+json',
 }
 
-/** Smaller answers gain nothing. */
+/** Smaller answers are not compressed: it would gain nothing. */
 const compressBytesMin = 1024
 
 interface PageFile {
@@ -139,7 +138,7 @@ export class PageFiles {
   }
 }
 
-/** The first of ours that the client takes. */
+/** Our first encoding that the client accepts. */
 export function acceptedCoding(header: string | string[] | undefined): Coding | undefined {
   const accepted = String(header ?? '')
     .split(',')

@@ -1,4 +1,4 @@
-/** Where the files of the built page come from: a folder, or the inside of the executable. */
+/** Reads the files of the built page from a folder, or from the executable. */
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface PageSource {
   read(name: string): Promise<Buffer>
 }
 
-/** More than the page has. A folder that somebody points to by mistake is not read into memory. */
+/** More files than the page has, so that a wrong folder is not read into memory. */
 const fileBytesMax = 8 * MiB
 const filesMax = 500
 

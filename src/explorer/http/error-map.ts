@@ -4,13 +4,13 @@ import { CapacityError, MayflyError, RequestError } from '../../base/error.ts'
 import { httpStatuses } from '../../base/http-status.ts'
 import { QueryCanceled } from '../service/running-queries.ts'
 
-/** Browsers send a request again that was answered 408, also one that writes. */
+/** Instead of 408: browsers repeat a request after a 408, also one that writes. */
 const statuses = { ...httpStatuses, timed_out: 504 }
 
 /** As in the logs of web servers: the client has ended the request. */
 const canceledStatus = 499
 
-/** A request that meets a state in which it makes no sense: 409. */
+/** A request that is not possible in the present state: 409. */
 export class ConflictError extends RequestError {
   readonly details: Readonly<Record<string, unknown>>
 
@@ -32,7 +32,7 @@ export class FieldError extends RequestError {
   }
 }
 
-/** Something else was written since the page looked. `item` is what is there now. */
+/** The item was written since the page read it. `item` is its present state. */
 export class ChangedMeanwhile extends RequestError {
   readonly item: unknown
 
@@ -81,7 +81,7 @@ function placeOf(error: MayflyError): object {
   return typeof line === 'number' && line > 0 ? { line, column } : {}
 }
 
-/** Errors of the query language are JSON with a list; a person wants the sentences. */
+/** Errors of the query language are JSON with a list. The page shows only their sentences. */
 function plainMessage(message: string): string {
   if (!message.startsWith('{"errors":')) return message
   try {

@@ -70,10 +70,10 @@ interface FeedRange {
   readonly itemsMax: number
 }
 
-/** Nobody can read a feed backwards: its end is looked for in these times before now, the shortest first. */
+/** A feed cannot be read backwards. So its end is searched in these spans before now, the shortest first. */
 const lookBackS = [1, 10, 60, 600, 3600, 24 * 3600]
 
-/** Reading more than this only to find the newest would cost a busy server too much. */
+/** The most changes that are read to find the newest ones: more would cost a busy server too much. */
 const readMax = 2000
 
 export interface NewestChanges {

@@ -1,4 +1,6 @@
-/** What a page is told about a time in doubt: why, how far it may be wrong, when the doubt ends by itself. */
+/**
+ * Describes a time in doubt for the page: the cause, the possible error, and when the doubt ends by itself.
+ */
 
 import type { Clock } from '../../base/clock.ts'
 import type { Engine } from '../../engine/engine.ts'

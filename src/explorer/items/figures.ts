@@ -1,7 +1,6 @@
 /**
- * The figures of a container that the page shows all the time. None costs a walk over the items: the census
- * has the rows, the earliest times tell whether anybody is dead, and what must be counted is cached by its
- * cost.
+ * The figures of a container that the page shows all the time. None needs a walk over the items: the census
+ * has the rows, the earliest times tell whether an item is dead, and counts are cached by their cost.
  */
 
 import { toEpochSeconds } from '../../base/clock.ts'

@@ -1,4 +1,4 @@
-/** The filter of a list of items as people type it, made a clause of a query: with or without its WHERE. */
+/** Makes a clause of a query from the filter of a list of items as people type it, with or without WHERE. */
 
 import { FieldError } from '../http/error-map.ts'
 
@@ -10,7 +10,7 @@ const oneWord = /^\s*("[^"]*"|'[^']*'|[\p{L}\p{N}_$-]+)\s*$/u
 
 const conditionStart = 'WHERE '
 
-/** `added`: the length of what stands before the text in the clause. */
+/** `added`: the length of the words that were put before the text. */
 export function filterClause(text: string): { readonly clause: string; readonly added: number } {
   if (wholeQuery.test(text)) {
     throw new FieldError('query', 'Write only the condition, without SELECT … FROM c: WHERE c.id = "k1".')

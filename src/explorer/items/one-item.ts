@@ -29,7 +29,7 @@ export async function showItem(
 export interface EditableText {
   readonly text: string
   readonly system: Readonly<Record<string, RawJson>>
-  /** The text gives back the same bytes. */
+  /** Whether saving the text would give the same bytes. */
   readonly isExact: boolean
 }
 
@@ -49,8 +49,8 @@ export function textOfItem(
 }
 
 /**
- * A document may hold what text cannot say: a NaN with a payload, a field that is called `$date`. Then the
- * page must not offer to save it.
+ * A document may hold values that extended JSON cannot express: a NaN with a payload, a field with the name
+ * `$date`. Then the page must not offer to save it.
  */
 function textOfDocument(bytes: Uint8Array): EditableText {
   const text = printExtendedJson(BsonDocument.view(bytes), { mode: 'editable', indent: 2 })
@@ -58,7 +58,7 @@ function textOfDocument(bytes: Uint8Array): EditableText {
   try {
     isExact = Buffer.compare(encodeDocument(parseExtendedDocument(text)), bytes) === 0
   } catch {
-    // It begins like a type and is none.
+    // A field that begins like a type, but is not one.
   }
   return { text, system: {}, isExact }
 }

@@ -31,7 +31,7 @@ import type { ExplorerService } from '../service/service.ts'
 import { showItem, textOfItem } from './one-item.ts'
 import { etagOfDocument, shardValues } from './rows.ts'
 
-/** `*`: whatever is there. */
+/** `*`: any version. */
 export type Expected = string
 
 /** Creates an item from the text of an editor; returns its key. */
@@ -198,7 +198,7 @@ function printComponents(components: ReturnType<typeof extractPartitionKey>): st
 
 async function insertDocument(service: ExplorerService, container: ContainerRecord, text: string): Promise<ItemKey> {
   const given = parseExtendedDocument(text)
-  // As drivers do: the server could make one as well, but then nobody would know it.
+  // As drivers do. The server could make an _id too, but then the page would not know it.
   const document =
     given.get('_id') === undefined ? BsonDocument.of([['_id', objectId(newObjectId())], ...given.fields]) : given
   const mongo = await service.mongo()

@@ -1,6 +1,6 @@
 /**
- * One live connection: server-sent events to one reader, bounded. A reader that does not keep up misses
- * events and is told so with `resync`; one that reads nothing for a minute is closed.
+ * One live connection: server-sent events to one reader, with a bounded buffer. A slow reader misses events
+ * and then gets a `resync`; one that reads nothing for a minute is disconnected.
  */
 
 import type { ServerResponse } from 'node:http'
@@ -9,7 +9,7 @@ import { KiB, MiB } from '../../base/limits.ts'
 import { securityHeaders } from '../files/page-files.ts'
 import { printJson } from '../http/json-text.ts'
 
-/** What may wait for a slow reader, and how much of it must be read before events go on. */
+/** The most bytes that wait for a slow reader, and the rest at which events continue. */
 const waitingBytesMax = 1 * MiB
 const waitingBytesLow = 64 * KiB
 const stuckMsMax = 60_000
@@ -40,7 +40,7 @@ export class LiveConnection {
     return this.#isClosed
   }
 
-  /** Whether its session still holds. */
+  /** Whether the session is still valid. */
   get isValid(): boolean {
     return this.#isValid()
   }

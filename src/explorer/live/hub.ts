@@ -1,9 +1,9 @@
 /**
- * The live connections, and the one clock that serves them: twice a second it looks at what has changed and
- * tells those who want to know. Without connections it does nothing.
+ * The live connections, and the one timer that serves them: twice a second it looks for changes and sends
+ * them to the connections that watch them. Without connections it does nothing.
  *
- * A look costs the same however many items there are. It asks the census of a bounded number of containers,
- * and counts only what died since the last look; what else must be counted comes from `CountCache`.
+ * The cost of a look does not grow with the number of items. A look asks the census of a bounded number of
+ * containers, and counts only the items that died since the last look. Other counts come from `CountCache`.
  */
 
 import { type EpochSeconds, epochMsWithin, machine } from '../../base/clock.ts'
@@ -25,7 +25,7 @@ import { requireLog, Watch } from './watch.ts'
 
 const lookMs = 500
 const connectionsMax = 64
-/** Of those that nobody watches, so many are looked at in one look. */
+/** Containers without a watching connection that one look covers. */
 const containersAtOnce = 50
 /** On the manual clock time stands; a page still wants to know that the server is there. */
 const manualTimeMs = 5000
@@ -252,7 +252,7 @@ export class LiveHub {
     }
   }
 
-  /** What is watched in every look, the others by turns. */
+  /** Watched containers in every look, the others in turns. */
   #inTurn(containers: readonly ContainerRecord[]): readonly ContainerRecord[] {
     if (containers.length <= containersAtOnce) return containers
     const names = new Set([...this.#open].flatMap(({ watch }) => (watch === undefined ? [] : [nameOf(watch)])))
@@ -315,7 +315,7 @@ export class LiveHub {
       lagSeconds = Math.max(lagSeconds, figures?.lagSeconds ?? 0)
       const waiting = figures?.oldest ?? null
       if (waiting !== null) oldest = Math.min(oldest ?? waiting, waiting)
-      // Nobody dies within a minute where the next one dies later.
+      // If the next death is more than a minute away, no item dies within a minute.
       const next = figures?.next
       if (next === undefined || next === null || next.deadline > this.#moment! + minuteS) continue
       const dying = await dyingWithin(this.#service, container, minuteS)

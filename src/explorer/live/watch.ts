@@ -1,9 +1,9 @@
 /**
  * What one connection watches: the deaths and the changes of a container.
  *
- * Deaths are found where the thresholds of life moved between two looks, so a look costs as much as died.
- * Changes are read from the feed behind the last position; where more came than a reader can use, they are
- * passed over and counted.
+ * Deaths are found between the thresholds of two looks, so the cost of a look grows with the number of
+ * deaths only. Changes are read from the feed after the last position. If there are more than a reader can
+ * use, the rest is counted and skipped.
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'

@@ -1,7 +1,4 @@
-/**
- * The backlog of each second, as far as somebody looked. The server does not count for nobody: without an
- * open page there are gaps.
- */
+/** The backlog of each second. It is counted only while a page is open, so there are gaps. */
 
 const secondsMax = 3600
 const containersMax = 64

@@ -1,24 +1,29 @@
 /**
- * Numbers that cost a walk over an index. Counting them takes at most a small share of the server, however
- * many items there are, how many pages are open, and how often they ask: a number is remembered for a time
- * that grows with what it cost, and the dear ones share one budget.
+ * A cache of numbers that cost a walk over an index. Counting takes at most a small share of the server, for
+ * any number of items, open pages and requests: a number is cached for a time that grows with its cost, and
+ * the expensive numbers share one budget.
  */
 
 import { machine } from '../../base/clock.ts'
 
-/** A number is counted again after so long at the earliest. */
+/** The shortest time for which a number is cached. */
 const freshMsMin = 500
 
-/** Measured: 0.2 us. The time that it really took would depend on what else the server does. */
+/**
+ * The cost of a row (measured: 0.2 us). The real time of a count would depend on other work of the server.
+ */
 const msPerRow = 0.0002
 
-/** What costs so much is dear. */
+/** Numbers that cost this much or more are expensive. */
 const dearMs = 10
 
-/** A dear number is kept for so many times the cost of all dear ones: together they take 2 % of the time. */
+/**
+ * Expensive numbers are cached for so many times the cost of all of them: together they take 2 % of the
+ * time.
+ */
 const restShare = 50
 
-/** What nobody asked for since then is not counted any more. */
+/** Numbers without a request for this time are forgotten. */
 const wantedMs = 60_000
 
 const entriesMax = 2000
@@ -32,7 +37,7 @@ interface Entry {
 
 export interface Counted<T> {
   readonly value: T
-  /** It is from some time ago. */
+  /** Whether the number is old. */
   readonly isAbout: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Jobs: work that takes long, with progress to look at. They belong to the server, not to a page: whoever
- * closes the page and comes back finds them.
+ * Jobs: long work with progress. They belong to the server, not to a page: a user who closes the page and
+ * comes back finds them.
  */
 
 import { randomUUID } from 'node:crypto'

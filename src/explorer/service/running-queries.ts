@@ -5,7 +5,7 @@ import { RequestError } from '../../base/error.ts'
 /** One person runs a few; the limit keeps ids from filling the memory. */
 const runningMax = 200
 
-/** Why a query ended before its time. */
+/** Why a query was ended. */
 export class QueryCanceled extends Error {}
 
 export class RunningQueries {
@@ -15,7 +15,7 @@ export class RunningQueries {
     return this.#running.size
   }
 
-  /** Ends when the query is canceled, or `gone` says that nobody waits for it. */
+  /** Ends the work when the query is canceled, or when `gone` aborts because the client has gone. */
   async run<T>(owner: string, id: string, gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const name = `${owner} ${id}`
     if (this.#running.has(name)) throw new RequestError('already_exists', `A query with the id '${id}' is running.`)
@@ -30,7 +30,7 @@ export class RunningQueries {
     try {
       return await work(controller.signal)
     } catch (error) {
-      // Whatever the work makes of its end.
+      // The cause is given, not the error that the work made of its end.
       throw controller.signal.aborted ? controller.signal.reason : error
     } finally {
       gone.removeEventListener('abort', onGone)

@@ -1,4 +1,4 @@
-/** What all calls of the explorer share. */
+/** The parts of the server that all calls of the explorer share. */
 
 import type { AccountKeys } from '../../base/account-keys.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -24,7 +24,7 @@ export interface ExplorerOptions {
   readonly log: Logger
   readonly version: string
   readonly storeName: string
-  /** Whether the data is still there after the end of the process. */
+  /** Whether the data outlives the process. */
   readonly keepsData: boolean
   readonly strict: boolean
   readonly startedMs: number
@@ -49,6 +49,6 @@ export interface ExplorerService extends ExplorerOptions {
   readonly backlogs: Backlogs
   readonly jobs: Jobs
   readonly queries: RunningQueries
-  /** Signs what is given to the page and comes back. */
+  /** Signs positions and keys that the page gets and sends back. */
   readonly secret: Buffer
 }

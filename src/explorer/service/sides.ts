@@ -26,7 +26,7 @@ export interface RowsQuery extends Omit<SqlQuery, 'parameters'> {
 }
 
 export interface NosqlSide {
-  /** Refuses what this field of a container's definition cannot hold, as the handlers would. */
+  /** Throws if this field of a container's definition is not valid, as the handlers would. */
   checkField(name: 'partitionKey' | 'uniqueKeyPolicy', value: unknown): Promise<void>
   ask(question: {
     readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -1,9 +1,9 @@
 /**
- * Threads that hold pipelines for cursors. A pipeline stays in its thread, because its stages remember what
- * they have seen. It works only while somebody waits for its next results.
+ * Threads that hold pipelines for cursors. A pipeline stays in its thread, because its stages have a state.
+ * It works only while a client waits for its next results.
  *
- * A pipeline that is at work on one document holds its thread. So a new one goes to a thread in which nobody
- * works, if there is one.
+ * A pipeline that works on one document holds its thread. So a new one goes to a thread without work, if
+ * there is one.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -67,7 +67,7 @@ export class HeldPipelines implements AsyncDisposable {
     await Promise.all(this.#holders.map(({ thread }) => thread[Symbol.asyncDispose]()))
   }
 
-  /** One that has been used, if nobody works there; then a new one; then the least busy. */
+  /** A thread that has no work; otherwise a new one; otherwise the least busy. */
   #choose(): Holder {
     const ordered = this.#holders.toSorted((a, b) => a.atWork - b.atWork || b.held - a.held)
     return ordered[0]!

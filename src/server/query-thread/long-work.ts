@@ -1,10 +1,10 @@
 /**
  * Two threads for work that holds a thread for long: one item may cost seconds.
  *
- * Each does one piece of work at a time, so that one that must be ended takes nothing else with it. While
- * others wait, a piece may run for some time. Then it is abandoned, goes to the end of the line, and has four
- * times as much time when its turn comes again. So short work does not wait for long work, and of the time
- * of long work at most a third is lost. Connections take turns, so nobody waits behind all the work of one.
+ * Each does one piece of work at a time, so that ending its thread ends no other work. While other pieces
+ * wait, a piece may run for some time. Then it is aborted, goes to the end of the queue, and gets four times
+ * as much time at its next turn. So short work does not wait for long work, and at most a third of the time
+ * of long work is lost. Connections take turns, so no client waits behind all the work of another.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -21,24 +21,24 @@ const threadsMax = 2
 const firstTurnMs = 500
 const turnGrowth = 4
 
-/** A thread takes some megabytes. It is given back when nobody has needed it for this time. */
+/** A thread takes some megabytes. It ends when it had no work for this time. */
 const restAfterMs = 10_000
 
-/** Pieces that may wait: in all, and of one connection. */
+/** The most pieces that may wait: in all, and of one connection. */
 const waitingMax = 512
 const waitingOfOneMax = 128
 
-/** Work that lost its thread is tried again, unless it may be the reason. */
+/** Work whose thread died is tried again, unless the work may be the cause. */
 const lossesMax = 1
 
 interface Piece {
-  /** The connection, for which its share of the memory stands. */
+  /** The connection: its share of the memory identifies it. */
   readonly by: object | undefined
   readonly ask: Ask
   readonly conditions: WorkConditions
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
-  /** Runs something in the asynchronous context of whoever asked. */
+  /** Runs something in the asynchronous context of the caller. */
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>
   turnMs: number
   losses: number
@@ -80,7 +80,7 @@ export class LongWork implements AsyncDisposable {
     const inContext = AsyncLocalStorage.snapshot()
     const piece: Piece = { by, ask, conditions, resolve, reject, inContext, turnMs: firstTurnMs, losses: 0 }
     const { signal } = conditions
-    // What is at work is ended by its thread.
+    // Running pieces are ended by their threads.
     const giveUp = () => {
       if (this.#line.remove(placeOf(piece))) reject(signal?.reason)
     }

@@ -1,12 +1,12 @@
 /**
- * The user-defined functions of pages, in a thread beside the one that makes the pages. That one waits for
- * each call, so pages with functions are made in the threads for long work.
+ * Runs the user-defined functions of pages in a thread of their own. The thread that makes the page waits
+ * for each call, so pages with functions are made in the threads for long work.
  */
 
 import type { QueryStatement } from '../../query/statement.ts'
 import { type FunctionSession, UserDefinedFunctions } from '../../scripts/user-defined-functions.ts'
 
-/** Nobody else waits for this thread. The time of the whole page is limited as well. */
+/** No other work waits for this thread. The time of the whole page is limited too. */
 const patienceMs = 250
 
 const functions = new UserDefinedFunctions({ patienceMs })

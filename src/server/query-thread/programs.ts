@@ -1,4 +1,4 @@
-/** From a statement to a program, by the statement's language. */
+/** Makes the program of a statement, by the statement's language. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { assert } from '../../base/error.ts'
@@ -48,7 +48,7 @@ export function programOf<Language extends QueryLanguage>(
   return languages[statement.language as Language].program(statement, moment, functions)
 }
 
-/** Runs a pipeline for a cursor, as far as somebody wants its results. */
+/** Runs a pipeline for a cursor, as far as its results are asked for. */
 export async function holdPipeline({ statement, passed }: HostedTask, host: StreamHost): Promise<void> {
   assert(statement.language === 'mql', 'only MongoDB has pipelines')
   await runHosted(hostedPipeline(statement), passed, host)

@@ -33,17 +33,17 @@ export type Ask =
 export interface Question {
   readonly number: number
   readonly ask: Ask
-  /** Shared memory. Its first element becomes 1 when nobody waits for the answer any more. */
+  /** Shared memory. Its first element becomes 1 when the client does not wait any more. */
   readonly end: Int32Array
   /** How long the work may hold the thread in one turn. Undefined: as long as it takes. */
   readonly holdMsMax: number | undefined
-  /** What the work may hold: what is left of the share of whoever asks. */
+  /** The bytes that the work may hold: the free part of the client's share. */
   readonly memoryBytesMax?: number | undefined
 }
 
-/** What a thread needs to know when it starts. */
+/** The data that a thread gets at its start. */
 export interface ThreadData {
-  /** Where the database file is. Undefined: there is none that a thread can read. */
+  /** The folder of the database file. Undefined: there is no file that a thread can read. */
   readonly directory: string | undefined
   /** The nice value of the thread, where threads have their own. */
   readonly nice: number

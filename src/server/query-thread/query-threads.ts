@@ -1,9 +1,9 @@
 /**
- * The threads that make pages of queries, and which of them does what:
+ * Starts the threads that make pages of queries, and gives each its work:
  *
- *   the first    all pages that do not stay with the server take turns in it; none may hold it for long
- *   two others   work that would (`long-work.ts`)
- *   up to four   pipelines that read by the server, each for a cursor (`held-pipelines.ts`)
+ *   the first    all pages that do not stay in the main thread; they take turns, and none holds it for long
+ *   two others   work that would hold it for long (`long-work.ts`)
+ *   up to four   pipelines for cursors, which read by the server (`held-pipelines.ts`)
  *   one more     checkpoints, while much is written (`checkpoint-worker.ts`)
  *
  * If the database is in a file, they read snapshots of it. Otherwise they read by the server.
@@ -28,7 +28,7 @@ import { callsFunctions } from './page-functions.ts'
 import type { Ask, PackedPage, ThreadData } from './query-messages.ts'
 import { ThreadLost, type WorkConditions, WorkThread } from './work-thread.ts'
 
-/** Other pages wait so long at most for one that is at work on a single item. */
+/** The longest time that a page may work on a single item while other pages wait. */
 const holdMsMax = 50
 
 /**
@@ -37,14 +37,14 @@ const holdMsMax = 50
  */
 const pagesNice = 5
 const longWorkNice = 10
-/** A checkpoint of a few milliseconds can wait for the thread that answers, and must not wait for long. */
+/** A checkpoint takes a few milliseconds. It can wait for the main thread, but not for long. */
 const checkpointsNice = 5
 
-/** The thread for checkpoints takes some megabytes, and is given back when none was needed for this time. */
+/** The thread for checkpoints takes some megabytes. It ends when it had no work for this time. */
 const restAfterMs = 30_000
 
 export class QueryThreads implements PageRunner, AsyncDisposable {
-  /** The threads have no file that they could read. */
+  /** Whether the server reads for the threads, because there is no file that they can read. */
   readonly readsHere: boolean
   readonly #log: Logger
   readonly #pages: WorkThread
@@ -138,7 +138,7 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
     }
   }
 
-  /** A thread that dies or is ended takes all pages with it. They are made again in the next one. */
+  /** When a thread dies or is ended, its pages are lost. They are made again in the next one. */
   async #inPages(ask: Ask, conditions: WorkConditions = {}): Promise<unknown> {
     for (let losses = 0; ; ) {
       try {
@@ -151,7 +151,7 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
   }
 }
 
-/** Work that loses its thread once more may be the reason. */
+/** Work whose thread dies again may be the cause. */
 const lossesMax = 2
 
 function lost(): CapacityError {

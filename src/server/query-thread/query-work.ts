@@ -1,9 +1,9 @@
 /**
- * A query thread: makes pages of queries and sorts entries of indexes, from snapshots of the database file or
- * from what the server reads for it.
+ * A query thread: makes pages of queries and sorts entries of indexes, from snapshots of the database file
+ * or from what the server reads for it.
  *
  * Tasks take turns, so that a short page does not wait for a long one. A task that would hold the thread for
- * too long, or that nobody wants any more, ends in the middle of its work (`base/work.ts`).
+ * too long, or whose client does not wait any more, ends in the middle of its work (`base/work.ts`).
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -57,7 +57,7 @@ function lowerCollectors(): void {
   }
 }
 
-/** Ends work that nobody wants any more, or that holds the thread for too long. */
+/** Ends work whose client does not wait any more, or that holds the thread for too long. */
 class QuestionWatch implements WorkWatch {
   readonly #end: Int32Array
   readonly #hold: HoldWatch | undefined

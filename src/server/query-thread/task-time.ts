@@ -1,4 +1,6 @@
-/** How long a thread has been on a core: less than the time that has passed, if the machine is busy. */
+/**
+ * Reads how long a thread has run on a core. On a busy machine that is less than the time that has passed.
+ */
 
 import { readFileSync, readlinkSync } from 'node:fs'
 
@@ -14,7 +16,7 @@ export function ownTask(): number | undefined {
   }
 }
 
-/** Undefined where nobody can tell, and for a thread that has ended. */
+/** Undefined on systems that do not tell it, and for a thread that has ended. */
 export function ranMs(task: number | undefined): number | undefined {
   if (task === undefined) return undefined
   try {
