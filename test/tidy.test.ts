@@ -250,6 +250,19 @@ test('pages list the functions, commands, operators, flags and limits that there
     assert.equal(readPage(page), updated(page), 'run "npm run docs"')
 })
 
+test('every function that a flow of ARCHITECTURE.md names is in the file beside it', () => {
+  const steps = [...textOf('ARCHITECTURE.md').matchAll(/^ *([\w/.-]+\.ts) +([a-z]+[A-Z]\w*)\b/gm)]
+  const wrong = steps.filter(([, file, name]) => {
+    const homes = code.filter(path => path.endsWith(`/${file}`))
+    return !homes.some(path => new RegExp(`\\b${name}\\b`).test(server.tree.text(path)))
+  })
+  assert.ok(steps.length > 10)
+  assert.deepEqual(
+    wrong.map(([step]) => step.trim()),
+    [],
+  )
+})
+
 test('every source file that a page names exists', () => {
   const paths = filesOf('{src,test,bench,tools,web}/**/*.{ts,tsx}', ...compat).map(path => `/${path}`)
   const missing = filesOf('*.md', '{docs,bench}/**/*.md').flatMap(page =>

@@ -7,7 +7,7 @@ import { heavyTurnFor, inHeavyTurn, isHeavyWorkWaiting } from './heavy-turns.ts'
 
 const turn = () => new Promise<void>(resolve => machine.setImmediate(resolve))
 
-test('what arrives during a piece is committed and answered before the next', async () => {
+test('a request that arrives during a piece is committed and answered before the next piece', async () => {
   const events: string[] = []
   const piece = (name: string) =>
     heavyTurnFor(() => {
@@ -23,7 +23,7 @@ test('what arrives during a piece is committed and answered before the next', as
   assert.deepEqual(events, ['first', 'committed', 'answered', 'second', 'committed', 'answered'])
 })
 
-test('others can see that a piece waits', async () => {
+test('it is known whether a piece waits', async () => {
   const done: number[] = []
   const pieces = [0, 1, 2].map(n => new Promise<void>(resolve => inHeavyTurn(() => resolve(void done.push(n)))))
   const seen: boolean[] = []

@@ -198,7 +198,7 @@ test('check finds damage of every kind, and changes nothing', async () => {
   }
 })
 
-test('check of a running server looks at a copy', async () => {
+test('check of a running server reads a copy', async () => {
   const data = join(temporaryDirectory(), 'data')
   await makeData(data)
   await using db = await mayfly({ clock: 'manual', data })
@@ -263,7 +263,7 @@ test('check leaves nothing behind, so that what it has checked can be restored',
   }
 })
 
-test('check sees what is only in the WAL, and leaves it there', async () => {
+test('check reads the WAL, and does not change it', async () => {
   const folder = temporaryDirectory()
   const live = join(folder, 'live')
   await makeData(live)
@@ -308,7 +308,7 @@ test('a restore that is refused names the file, and makes no folder', async () =
   assert.deepEqual(namesIn(folder), ['inside', ...Object.keys(wrong).map(name => join('inside', name))].sort())
 })
 
-test('a backup goes where it was sent: no other format, and no folder by a slip of the pen', async () => {
+test('a backup into another format or a missing folder is refused, and makes nothing', async () => {
   const folder = temporaryDirectory()
   await using db = await mayfly({ clock: 'manual' })
   const refusal = async (target: string, endpoint = db.endpoint) => {

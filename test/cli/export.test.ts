@@ -155,7 +155,7 @@ test('queries print JSON to programs, and tables, lines and CSV when asked', asy
   assert.match((await runCli(['query', '[{"$out":"x"}]', ...documents, ...at])).stderr, /It cannot use \$out/)
 })
 
-test('ls lists what there is', async () => {
+test('ls lists databases and containers', async () => {
   const container = await server.newContainer({ defaultTtl: 3600 })
   await container.items.create({ id: 'a', pk: 'p' })
   const json = JSON.parse(await ran(['ls', container.database.id]))
@@ -269,7 +269,7 @@ async function stubServer(answer: (res: ServerResponse) => void) {
   }
 }
 
-test('a seed that cannot be read is said in one sentence, before anything is loaded', async () => {
+test('a seed that cannot be read is reported in one sentence, before anything is loaded', async () => {
   const inside = mkdtempSync(join(folder, 'seeds-'))
   const keyless = join(inside, 'keyless.jsonl')
   writeFileSync(keyless, '{"database":"seeds","container":"a","partitionKey":"pk"}\n')
@@ -289,7 +289,7 @@ test('a seed that cannot be read is said in one sentence, before anything is loa
   }
 })
 
-test('an export that is interrupted leaves nothing behind, and says what there is', async () => {
+test('an interrupted export removes its incomplete file, and says which files are complete', async () => {
   let begun = Promise.withResolvers<void>()
   await using stub = await stubServer(res => {
     res.write('{"id":"a"}\n')
@@ -328,7 +328,7 @@ test('an export that is interrupted leaves nothing behind, and says what there i
   assert.deepEqual(readdirSync(temporary), [])
 })
 
-test('an answer that breaks off is no export', async () => {
+test('an answer that breaks off fails the export, and leaves no file', async () => {
   await using stub = await stubServer(res => {
     res.write('{"id":"a"}\n', () => res.destroy())
   })
@@ -343,7 +343,7 @@ test('an answer that breaks off is no export', async () => {
   assert.match(printed.stderr, /^mayfly: The server at \S+ did not finish its answer\.\n$/)
 })
 
-test('a target that cannot be written, or is there, is said in one sentence', async () => {
+test('a target that cannot be written, or that exists, is reported in one sentence', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: 'a', pk: 'p' })
   const one = ['export', '--database', container.database.id, '--container', 'items', ...at]
@@ -378,7 +378,7 @@ test('a target that cannot be written, or is there, is said in one sentence', as
 const fullDisk = '/dev/full'
 const full = existsSync(fullDisk) ? {} : { skip: `there is no ${fullDisk}` }
 
-test(`a full disk is said in one sentence, and a device stays one`, full, async () => {
+test('a full disk is reported in one sentence, and an output device is not replaced by a file', full, async () => {
   const container = await server.newContainer()
   await container.items.create({ id: 'a', pk: 'p' })
   const one = ['export', '--database', container.database.id, '--container', 'items', ...at]
@@ -388,7 +388,7 @@ test(`a full disk is said in one sentence, and a device stays one`, full, async 
   assert.ok(lstatSync(fullDisk).isCharacterDevice())
 })
 
-test('a reader that has seen enough is no failure', async () => {
+test('a reader that closes the output early causes no error', async () => {
   for (const args of [['ls'], ['ls', '--output', 'table'], ['clock']]) {
     const running = startCli([...args, ...at])
     running.process.stdout!.destroy()

@@ -60,7 +60,7 @@ test('files of every format are imported, and the container is created', async (
   assert.ok(!existsSync(`${files[0]}.import.json`))
 })
 
-test('what is refused stands in a file, by line, and the exit code says so', async () => {
+test('refused rows are written to a file, by line, and change the exit code', async () => {
   const file = fileOf('a.jsonl', '{"id":"a","pk":"p"}\n{"pk":"p"}\nnonsense\n{"id":"b","pk":"p"}\n')
   const { code, stdout } = await runCli(['import', file, ...into('refusals')])
   assert.equal(code, 2)
@@ -110,7 +110,7 @@ test('a broken file is imported up to the damage, and says so', async () => {
   assert.deepEqual(await idsIn('broken'), ['i0', 'i1'])
 })
 
-test('mistakes in a command are said before anything is done', async () => {
+test('mistakes in a command are reported before anything is done', async () => {
   const file = fileOf('a.jsonl', linesOf(0, 1))
   for (const [args, message] of [
     [
@@ -144,7 +144,7 @@ test('mistakes in a command are said before anything is done', async () => {
   )
 })
 
-test('an import that is killed goes on where it was, and no row is lost or doubled', async () => {
+test('an import that is killed continues where it was, and no row is lost or doubled', async () => {
   const data = temporaryDirectory()
   const rows = 12_000
   const pad = 'x'.repeat(300)
@@ -219,7 +219,7 @@ async function untilCheckpoint(path: string, round: number, importing: Running):
   }
 }
 
-test('an interrupt stops behind a batch and says how to go on', async () => {
+test('an interrupt stops after a batch and says how to continue', async () => {
   const file = fileOf('a.jsonl', linesOf(0, 200_000))
   const importing = startCli(['import', file, ...into('interrupted')])
   await untilCheckpoint(`${file}.import.json`, 0, importing)
@@ -242,7 +242,7 @@ test('an interrupt stops behind a batch and says how to go on', async () => {
   assert.match(changed.stderr, /a different import that was interrupted \(file: /)
 })
 
-test('a container of another account is copied, and its lives go on', async () => {
+test('a container of another account is copied, and its items keep their deadlines', async () => {
   await using other = await mayfly({ clock: 'system', partitions: 3 })
   const { database } = await newClient(other).databases.create({ id: 'far' })
   const { container } = await database.containers.create({ id: 'away', partitionKey: '/pk', defaultTtl: 100_000 })
@@ -279,7 +279,7 @@ test('a container of another account is copied, and its lives go on', async () =
   assert.match(gone.stderr, /cannot be read: 401/)
 })
 
-test('an import from another account that is killed goes on, though items of the account have died', async () => {
+test('an import from another account that is killed continues, though items of the account have died', async () => {
   await using other = await mayfly({ clock: 'manual', partitions: 2 })
   const { database } = await newClient(other).databases.create({ id: 'far' })
   const { container: source } = await database.containers.create({ id: 'away', partitionKey: '/pk', defaultTtl: -1 })
@@ -346,7 +346,7 @@ async function silentProxy(to: string) {
   }
 }
 
-test('another account, or a container that was made again, is no continuation', async () => {
+test('an interrupted import is not continued from another account, or from a container that was made again', async () => {
   await using other = await mayfly({ clock: 'manual' })
   const { database } = await newClient(other).databases.create({ id: 'far' })
   const made = () => database.containers.createIfNotExists({ id: 'away', partitionKey: '/pk' })
@@ -371,7 +371,7 @@ test('another account, or a container that was made again, is no continuation', 
   assert.equal((await runCli(['import', ...args, ...from, '--restart', '--mode', 'skip'])).code, 0)
 })
 
-test('an account that cannot be read is said before anything is created', async () => {
+test('an account that cannot be read is reported before anything is created', async () => {
   await using other = await mayfly()
   const key = `AccountKey=${other.key}`
   const html = createServer((_, res) => res.end('<html>'))
@@ -421,7 +421,7 @@ test('the files behind a broken one are named', async () => {
   assert.match(stderr, /and none after it\. Not begun: \S+b\.jsonl, \S+c\.jsonl\.\n$/)
 })
 
-test('a container that is there and is another one is refused, and nothing is imported', async () => {
+test('an existing container that differs from the flags is refused, and nothing is imported', async () => {
   const container = await server.newContainer({ defaultTtl: 60 })
   const file = fileOf('a.jsonl', linesOf(0, 1))
   const there = [file, '--database', container.database.id, '--container', 'items']

@@ -74,7 +74,7 @@ test('At level debug every request is logged, with its cost and time, without bo
   assert.partialDeepStrictEqual(found('create dbs'), { protocol: 'nosql', target: '/dbs', status: 201 })
   assert.partialDeepStrictEqual(found('read dbs'), { target: '/dbs/none', status: 404 })
   assert.partialDeepStrictEqual(found('insert'), { protocol: 'mongo', target: 'zoo', status: 0 })
-  for (const { ms, chargeRu } of lines) assert.ok(ms > 0 && chargeRu >= 0)
+  for (const { ms } of lines) assert.ok(ms > 0)
   assert.ok(found('insert').chargeRu > 0)
 })
 

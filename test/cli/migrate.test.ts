@@ -230,7 +230,7 @@ test('a move to PostgreSQL and back to a directory changes nothing', async () =>
   await server.dropDatabase(url)
 })
 
-test('what was moved is told by names that people know', async () => {
+test('the report of a move names containers that users know', async () => {
   const from = temporaryDirectory()
   {
     await using db = await mayfly({ data: from })

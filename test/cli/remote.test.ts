@@ -162,7 +162,7 @@ test('If no server runs, the error says how to start one', async () => {
   assert.match(said, /There is no server at http:\/\/127\.0\.0\.1:\d+\. Start one with "mayfly"/)
 })
 
-test('A wrong key is refused, also where none is needed', async () => {
+test('A wrong key is refused, also if no key is needed', async () => {
   assert.match(await refused(['clock', '--key', 'd3Jvbmc=']), /The given key is not a key of this server/)
   assert.match(await refused(['purge'], { ...env, COSMOS_KEY: 'd3Jvbmc=' }), /not a key of this server/)
   assert.equal((await runCli(['clock', '--key', server.db.key], { env })).code, 0)

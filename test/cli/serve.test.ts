@@ -260,7 +260,7 @@ test('The version and the help are shown', async () => {
   }
 })
 
-test('The line for programs names the explorer, and it is there', async () => {
+test('The JSON line names the explorer, which answers there', async () => {
   await using server = await serveCli(['--memory', '--port', '0', '--json'])
   assert.equal(server.ready.explorer, `${server.endpoint}/_explorer/`)
   const answer = await fetch(server.ready.explorer)

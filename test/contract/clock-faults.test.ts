@@ -249,7 +249,7 @@ for (const [name, place] of [
         assert.deepEqual(await idsOf(store, changed), ['own'])
       }))
 
-    test('what was written in a wrong time is stamped again, with its version and its index entries', async () => {
+    test('items that were written in a wrong time get new stamps, and keep versions and index entries', async () => {
       const byTs: IndexDraft = { components: [{ path: ['_ts'], isDescending: false }], isDeclared: true }
       await within(
         3600,

@@ -79,7 +79,7 @@ test('a WAL whose damage lost acknowledged writes is refused; a last commit that
   const half = Buffer.from(wal)
   half[32 + ends.at(-3)! * frameBytes + 3000]! ^= 1
   writeFileSync(join(accepted, `${dataFile}-wal`), half)
-  assert.throws(() => open(accepted))
+  assert.throws(() => open(accepted), /acknowledged are lost/)
   await open(accepted, { acceptLostWrites: true }).end()
   const foreign = scratch()
   cpSync(crashed, foreign, { recursive: true })
@@ -208,7 +208,7 @@ test('a healthy directory is never refused: after a crash, with an older mark, a
   for (const used of [directory, crashed]) rmSync(used, { recursive: true })
 })
 
-test('frames that are left of an older WAL are no damage', async () => {
+test('frames of an older WAL do not count as damage', async () => {
   const directory = scratch()
   const live = open(directory)
   const container = await makeContainer(live.store, null)

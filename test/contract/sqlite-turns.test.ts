@@ -37,7 +37,7 @@ async function commitsOf(writes: readonly Promise<unknown>[]): Promise<number[]>
 
 const large = 'x'.repeat(commitBytesMax)
 
-test('small writes do not wait for a row of large ones', async () => {
+test('small writes do not wait for many large ones', async () => {
   const { store, container } = await open()
   const create = (id: string, text: string) => store.write(container, put('create', keyOf(id), { content: { text } }))
   const writes = [
@@ -69,7 +69,7 @@ test('a small write waits for one large write at most', async () => {
   )
 })
 
-test('a commit ends when it has written enough, also if nobody knew how much it would be', async () => {
+test('a commit ends when it has written enough, also if the size was not known before', async () => {
   const { store, container } = await open()
   const step = (id: string): Step => {
     const change = put('create', keyOf(id), { content: { text: large } })
@@ -102,7 +102,7 @@ test('small writes do not wait for many that are larger', async () => {
   assert.equal(commits.at(-1), 0)
 })
 
-test('a small write waits for no more of its kind when heavy work waits', async () => {
+test('a small write does not wait for more small writes when heavy work waits', async () => {
   const { store, container } = await open()
   const create = (id: string) => store.write(container, put('create', keyOf(id), {}))
   inHeavyTurn(() => {})
@@ -156,7 +156,7 @@ test('a commit has a limit of writes, also of small ones', async () => {
   assert.deepEqual(commits, [...full, 2])
 })
 
-test('a write that is refused in a cut group takes nothing with it', async () => {
+test('a write that is refused in a cut group does not affect the others', async () => {
   const { store, container } = await open()
   const create = (id: string, text: string) => store.write(container, put('create', keyOf(id), { content: { text } }))
   const refused = store.transact(
