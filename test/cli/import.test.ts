@@ -346,7 +346,7 @@ async function silentProxy(to: string) {
   }
 }
 
-test('an interrupted import is not continued from another account, or from a container that was made again', async () => {
+test('an interrupted import is not continued from another account or a new container of the same name', async () => {
   await using other = await mayfly({ clock: 'manual' })
   const { database } = await newClient(other).databases.create({ id: 'far' })
   const made = () => database.containers.createIfNotExists({ id: 'away', partitionKey: '/pk' })

@@ -89,7 +89,6 @@ export type Deletion = ({ keys: string[] } | { query?: string; filter?: Filter; 
 export const deleteItems = (name: ContainerName, deletion: Deletion) =>
   call<Job>('POST', `${containerPath(name)}/items/delete`, { body: deletion })
 export const getJob = (id: string) => get<Job>(`jobs/${encodeURIComponent(id)}`)
-export const getJobs = () => get<{ jobs: Job[] }>('jobs')
 export const cancelJob = (id: string) => call<void>('DELETE', `jobs/${encodeURIComponent(id)}`)
 
 export type QueryBody =

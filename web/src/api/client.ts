@@ -23,7 +23,7 @@ export class ApiError extends Error {
   readonly retryAfterMs: number | undefined
   /** 412: the version that is there now. */
   readonly item: WholeItem | null | undefined
-  /** Everything that was sent: other fields depend on the call. */
+  /** The whole body of the answer: its other fields depend on the call. */
   readonly body: Record<string, unknown>
 
   constructor(status: number, body: Record<string, unknown>) {
@@ -40,7 +40,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered: the connection is lost, or the server is gone. */
+/** There was no answer: the connection is lost, or the server is gone. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
   constructor() {
@@ -99,7 +99,7 @@ function refusal(status: number, text: string, path: string): ApiError {
   return error
 }
 
-/** Something between the page and the server may answer with a page of its own. */
+/** A proxy between the page and the server may answer with a page of its own. */
 function readBody(text: string): Record<string, unknown> {
   try {
     const body: unknown = JSON.parse(text)
@@ -112,7 +112,7 @@ function readBody(text: string): Record<string, unknown> {
 export const get = <Answer>(path: string, params?: CallOptions['params'], signal?: AbortSignal) =>
   call<Answer>('GET', path, { ...(params && { params }), ...(signal && { signal }) })
 
-/** True for a call that the page itself ended, which nobody needs to hear about. */
+/** Whether the page itself ended the call. Then no message is shown. */
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError'
 }

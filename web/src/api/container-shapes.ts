@@ -1,4 +1,4 @@
-/** What the calls of container-calls.ts send and take, as docs/explorer-api.md says it. */
+/** The shapes of requests and answers of container-calls.ts; docs/explorer-api.md explains them. */
 
 import type { Change, Died, ServerClock, Throughput, Ttl } from './shapes.ts'
 

@@ -1,4 +1,4 @@
-/** What the explorer API sends and takes, as docs/explorer-api.md says it. */
+/** The shapes of requests and answers of the explorer API; docs/explorer-api.md explains them. */
 
 export type Api = 'nosql' | 'mongo'
 export type Filter = 'all' | 'minute' | 'dead' | 'never'
@@ -127,7 +127,7 @@ export interface Explanation {
 
 export interface WholeItem extends Item {
   text: string
-  /** False: the item holds what text cannot say, so saving the text would change it. */
+  /** False: text cannot express a value of the item, so saving the text would change it. */
   isExact: boolean
   system: Record<string, unknown>
   explanation: Explanation
@@ -239,13 +239,13 @@ export interface Died {
   containers: (ContainerName & { count: number })[]
 }
 
-/** Why the server is not sure of its time. */
+/** The reason why the server doubts its time. */
 export interface Doubt {
   kind: string
   since: number
   sure: number
   aheadSeconds: number
-  /** The item time at which it ends by itself. Missing: somebody must trust the time. */
+  /** The item time at which the doubt ends by itself. Missing: a person must trust the time. */
   endsAt?: number
 }
 

@@ -1,4 +1,4 @@
-/** What the browser remembers between visits: the theme, chosen columns, the history of queries. */
+/** Keeps texts in the browser between visits: the theme, chosen columns, the history of queries. */
 
 /** What the browser remembers; nothing where storage is forbidden. */
 export function remembered(name: string): string | null {
@@ -9,7 +9,7 @@ export function remembered(name: string): string | null {
   }
 }
 
-/** Remembers a text for the next visit, where storage is allowed and not full. */
+/** Keeps a text for the next visit, if storage is allowed and not full. */
 export function remember(name: string, value: string | undefined): void {
   try {
     if (value === undefined) localStorage.removeItem(name)

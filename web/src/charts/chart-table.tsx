@@ -1,4 +1,4 @@
-/** The numbers behind a chart, as a table for those who cannot or do not want to read bars. */
+/** The numbers of a chart as a table, for users who cannot or do not want to read bars. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** Says something to people who listen to the page: politely, or at once. */
+/** Announces a text to screen readers: when they are silent, or at once. */
 
 import { signal } from '@preact/signals'
 

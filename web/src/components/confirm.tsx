@@ -1,4 +1,6 @@
-/** Asks before what cannot be undone, with the count of what it hits; large things ask for their name too. */
+/**
+ * Asks before an action that cannot be undone, with a count; for large things the user must type the name.
+ */
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'

@@ -7,7 +7,7 @@ import { showToast } from './toasts.tsx'
 
 const shownMs = 1600
 
-/** Copies a text; says so to people who listen, and says why if the browser refuses. */
+/** Copies a text and announces it, or the reason if the browser refuses. */
 export async function copyText(text: string, what: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,6 +1,6 @@
 /**
- * Dialogs. The browser's own `dialog` keeps the focus inside, makes the rest of the page inert, and gives the
- * focus back when it closes.
+ * Dialogs. The browser's own `dialog` keeps the focus inside, makes the rest of the page inert, and gives
+ * the focus back when it closes.
  */
 
 import type { ComponentChildren } from 'preact'
@@ -31,7 +31,7 @@ export function Dialog({
 }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Before it is painted: whoever sees it can close it with Escape.
+  // Before it is painted, so that Escape closes it as soon as it is visible.
   useLayoutEffect(() => {
     const dialog = ref.current!
     const opener = document.activeElement

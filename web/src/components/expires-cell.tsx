@@ -1,6 +1,6 @@
 /**
  * The cell that says when something dies: a number, and a bar for the share of its lifespan that is left.
- * There is no bar where nobody knows when the life began.
+ * There is no bar if the start of the lifespan is not known.
  */
 
 import { isTimeKnown } from '../time/clock.ts'

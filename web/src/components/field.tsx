@@ -1,4 +1,4 @@
-/** A labelled field of a form; what is wrong with it stands below it. */
+/** A labelled field of a form, with its error below it. */
 
 import { type ComponentChildren, cloneElement, type VNode } from 'preact'
 import { useId } from 'preact/hooks'

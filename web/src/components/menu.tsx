@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 export interface MenuEntry {
   label: string
-  /** Why it cannot be done now. */
+  /** Why the entry is disabled now. */
   disabled?: string
   isDanger?: boolean
   run: () => void

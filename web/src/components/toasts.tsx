@@ -1,4 +1,4 @@
-/** Short notes about what cannot be seen on the screen: done elsewhere, or by somebody else. */
+/** Short notes about events that the screen does not show: of other screens, or by other users. */
 
 import { signal } from '@preact/signals'
 import { Icon } from './icon.tsx'

@@ -1,4 +1,4 @@
-/** Size and scripts of the container that is shown: asked again while items come and go. */
+/** Size and scripts of the container that is shown, loaded again while items change. */
 
 import { signal } from '@preact/signals'
 import type { ContainerDetails } from '../api/shapes.ts'

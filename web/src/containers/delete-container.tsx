@@ -1,4 +1,4 @@
-/** Asks before a container or a database is deleted, and leaves the screens of what is gone. */
+/** Asks before a container or a database is deleted, and then leaves its screens. */
 
 import { deleteContainer, deleteDatabase } from '../api/calls.ts'
 import type { Container, ContainerDetails, Database } from '../api/shapes.ts'
@@ -11,7 +11,7 @@ import { base } from '../navigation/routes.ts'
 import { count, counted } from '../text/number-text.ts'
 import { countedItems, placeWord } from './words.ts'
 
-/** Leaves the screens of what is no longer there. */
+/** Leaves the screens of a container or database that was deleted. */
 async function forget(database: string, container?: string): Promise<void> {
   const now = shown.peek()
   if (now?.database === database && (container === undefined || now.container === container)) go(base)

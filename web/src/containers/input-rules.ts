@@ -1,4 +1,4 @@
-/** What a form may hold before it is sent: names, keys, times to live. The server checks again. */
+/** Checks the fields of a form before it is sent: names, keys, times to live. The server checks again. */
 
 import type { Api } from '../api/shapes.ts'
 import { parseSpan } from '../time/time-text.ts'
@@ -12,7 +12,7 @@ const keyPathsMax = 3
 export const uniqueKeysMax = 10
 const uniqueKeyPathsMax = 16
 
-/** The default ttl of a choice and its field, or why there is none. */
+/** The default ttl of a choice and its field, or the reason why they are not valid. */
 export function readTtlField(choice: TtlChoice, text: string): { defaultTtl: number | null; problem?: string } {
   if (choice === 'off') return { defaultTtl: null }
   if (choice === 'no default') return { defaultTtl: -1 }

@@ -1,4 +1,4 @@
-/** What the throughput of a container may be, as the protocol says. */
+/** The rules of the protocol for the throughput of a container. */
 
 import type { Throughput } from '../api/shapes.ts'
 import { count } from '../text/number-text.ts'
@@ -29,7 +29,7 @@ export function leastText(kind: ThroughputKind, text: string): string {
 
 const numberIn = (text: string) => Number(text.replaceAll(/[,\s]/g, ''))
 
-/** The throughput of a form, or why it is none. */
+/** The throughput of a form, or the reason why it is not valid. */
 export function readThroughput(kind: ThroughputKind, text: string): { throughput?: Throughput; problem?: string } {
   const { least, most, step } = throughputLimits[kind]
   const ru = numberIn(text)

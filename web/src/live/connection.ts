@@ -158,7 +158,7 @@ function lose(): void {
   }, 1000)
 }
 
-/** EventSource does not tell a missing session from a missing server. */
+/** EventSource does not distinguish a missing session from a missing server. */
 async function askWhy(): Promise<void> {
   try {
     const session = await getSession()

@@ -1,5 +1,5 @@
 /**
- * Keeps what a screen shows up to date: loads it again after something happened, and not while nobody looks.
+ * Keeps the data of a screen up to date: loads it again after an event, but not while the page is hidden.
  * Loading takes at most a tenth of the time, so that an open page costs a busy server little.
  */
 
@@ -14,7 +14,7 @@ const restShare = 10
 export interface Refresh {
   /** Never sooner after the last time than this. */
   readonly gapMs: number
-  /** After which events what is shown may be old. */
+  /** The events after which the data may be old. */
   readonly events: readonly (keyof LiveEvents)[]
 }
 

@@ -1,4 +1,4 @@
-/** What all screens share: the session, the tree with its live counts, the work of the server, jobs. */
+/** The state that all screens share: the session, the tree with its live counts, the server's work, jobs. */
 
 import { batch, computed, signal } from '@preact/signals'
 import { getOverview, getSession, getTree, logout } from '../api/calls.ts'
@@ -28,7 +28,7 @@ export const doubt = signal<Doubt | null>(null)
 export const jobs = signal<ReadonlyMap<string, Job>>(new Map())
 /** The last step of the manual clock, and who died by it. */
 export const lastStep = signal<{ from: number; to: number; died: Died } | undefined>(undefined)
-/** Why the first load failed, before anything can be shown. */
+/** The error of the first load, before anything can be shown. */
 export const firstError = signal<string | undefined>(undefined)
 
 export const mayWrite = computed(() => session.value?.mayWrite ?? false)
@@ -97,7 +97,7 @@ export async function begin(): Promise<void> {
   await reloadTree()
 }
 
-/** Ends the session that a login began. Nothing of what it saw stays for the next one. */
+/** Ends the session that a login began, and forgets all that was loaded in it. */
 export async function signOut(): Promise<void> {
   await logout()
   batch(() => {

@@ -1,4 +1,4 @@
-/** What the palette can do: the commands of the shell, and those of the screen that is shown. */
+/** The commands of the palette: those of the shell, and those of the screen that is shown. */
 
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -11,7 +11,7 @@ export interface Command {
   detail?: string
   /** Its shortcut, as in keyboard.ts. */
   keys?: string
-  /** Why it cannot be done now. */
+  /** Why the command is disabled now. */
   disabled?: string
   run: () => void
 }

@@ -1,4 +1,4 @@
-/** The dialog that is open: anybody may open one, the shell shows it. */
+/** The open dialog: any component may open one, and the shell shows it. */
 
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'

@@ -28,7 +28,7 @@ export function guardLeaving(guard: () => boolean): () => void {
   }
 }
 
-/** Asks whoever has unsaved text; false: stay. */
+/** Asks the screen with unsaved text; false: stay. */
 export function canLeave(): boolean {
   return mayLeave === undefined || mayLeave()
 }

@@ -131,12 +131,12 @@ export interface EditorOptions {
   onChange?: (text: string) => void
 }
 
-/** What closes itself: over a selection, it is put around it. */
+/** Pairs that the editor closes. Typed over a selection, they are put around it. */
 const opening = /^[([{'"]$/
 
 /**
- * Text typed over a selection. The browser would give the text a style of its own, which the content security
- * policy refuses with an error; CodeMirror would then read the text back.
+ * Text typed over a selection. The browser would give the text a style of its own, which the content
+ * security policy refuses with an error; CodeMirror would then read the text back.
  */
 function typeOver(event: InputEvent, view: EditorView): boolean {
   const { state } = view
@@ -152,7 +152,7 @@ function readOnly(isReadOnly: boolean): Extension {
   return [EditorState.readOnly.of(isReadOnly), EditorView.editable.of(true)]
 }
 
-/** A text that the page gave. Whoever gave it is not told of it: by then there may be a newer one. */
+/** Marks a text that the page has set. It is not reported as an edit: by then there may be a newer text. */
 const isGiven = Annotation.define<boolean>()
 
 export function createEditor({

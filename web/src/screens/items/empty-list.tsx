@@ -1,4 +1,4 @@
-/** What is shown where no row is: an empty container, or a filter that nothing matches. */
+/** Shown in place of rows: for an empty container, or a filter that nothing matches. */
 
 import type { Container, ContainerName, Filter } from '../../api/shapes.ts'
 import { itemsWord, itemWord, placeWord } from '../../containers/words.ts'

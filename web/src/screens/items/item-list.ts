@@ -59,12 +59,12 @@ export class ItemList {
   readonly generation = signal(0)
   readonly error = signal<unknown>(undefined)
   readonly isAtEnd = signal(false)
-  /** Many pages found nothing: somebody has to ask before the server looks further. */
+  /** Many pages found nothing: the user must ask before the server looks further. */
   readonly isPaused = signal(false)
   /** Scrolling goes no further than this index. */
   readonly reach = signal(rowsMax)
   readonly isFull = computed(() => this.startIndex.value + this.rows.value.length >= this.reach.value)
-  /** What was created or moved above the rows in view: shown when somebody asks for it. */
+  /** Rows that were created or moved above the rows in view: shown when the user asks for them. */
   readonly waiting = signal<ReadonlyMap<string, ListedItem>>(new Map())
   /** More changed than the page was told. */
   readonly isStale = signal(false)

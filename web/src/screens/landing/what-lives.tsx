@@ -1,4 +1,4 @@
-/** The table of all containers: how much lives there, who dies next, how many within the hour. */
+/** The table of all containers: living items, the next death, and deaths within the hour. */
 
 import { Countdown } from '../../components/countdown.tsx'
 import { Icon } from '../../components/icon.tsx'

@@ -1,4 +1,4 @@
-/** What requests take, what the purge takes of the rest, and how many dead items wait for it. */
+/** The RU of requests, the RU that the purge takes of the rest, and the dead items that wait for it. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'

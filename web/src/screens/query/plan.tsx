@@ -1,4 +1,4 @@
-/** How a query would be run: where its items come from, by which index, and the plan that SDKs get. */
+/** The plan of a query: the source of its items, its index, and the plan that SDKs get. */
 
 import type { QueryPlan } from '../../api/shapes.ts'
 import { CodeView } from '../../components/code-view.tsx'

@@ -61,7 +61,7 @@ function problemOf(error: unknown): QueryProblem | undefined {
 const optionFields: readonly unknown[] = ['partitionKey', 'sort', 'projection']
 const isOfOption = ({ field }: ApiError) => optionFields.includes(field)
 
-/** What an input says of itself if the refusal is about it. */
+/** The error of an input, if the refusal is about it. */
 const invalid = (refusal: ApiError | undefined, field: string) =>
   refusal?.field === field ? ({ 'aria-invalid': 'true', 'aria-describedby': 'option-problem' } as const) : {}
 

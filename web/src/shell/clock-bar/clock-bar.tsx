@@ -38,7 +38,7 @@ function tellStep(seconds: number, died: Died): void {
   showToast({ title: advancedText(seconds, died), ...(text && { text: `${text}.` }) })
 }
 
-/** Whoever moved the clock: everybody is told who died by it. */
+/** Tells every page how many items died by a step of the clock, also of a step by another user. */
 function useStepToasts(): void {
   const seen = useRef(lastStep.peek())
   useEffect(

@@ -1,4 +1,4 @@
-/** Somebody else saved the item first: theirs and yours side by side, and what can be done. */
+/** Shows a conflict: the text that another user saved and the user's own side by side, and the choices. */
 
 import type { Container, WholeItem } from '../../../api/shapes.ts'
 import { CodeLine } from '../../../components/code-view.tsx'

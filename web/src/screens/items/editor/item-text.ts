@@ -1,4 +1,4 @@
-/** What can be said about an item's text without asking the server: is it JSON, and is its ttl one. */
+/** Checks an item's text without the server: whether it is JSON, and whether its ttl is valid. */
 
 import type { Api } from '../../../api/shapes.ts'
 import { ttlSecondsMax } from '../../../containers/input-rules.ts'

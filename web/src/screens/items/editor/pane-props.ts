@@ -1,4 +1,4 @@
-/** What the pane of an item gets: its item, and what the list wants to hear of. */
+/** The properties of an item's pane: the item, and the events that the list listens to. */
 
 import type { Container, ContainerName, WholeItem } from '../../../api/shapes.ts'
 
