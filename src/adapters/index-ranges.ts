@@ -1,4 +1,4 @@
-/** Where a scan over ranges of index keys begins, goes on and ends. */
+/** The positions at which a scan over ranges of index keys begins, continues and ends. */
 
 import type { IndexPosition, IndexRange } from '../store/reading.ts'
 

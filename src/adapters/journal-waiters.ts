@@ -1,4 +1,4 @@
-/** Those who wait for new entries of the journal. While nothing happens, waiting costs only a timer. */
+/** Wakes readers that wait for new entries of the journal. A waiting reader costs only a timer. */
 
 import { machine } from '../base/clock.ts'
 import type { JournalWait } from '../store/reading.ts'
@@ -13,9 +13,9 @@ const journalWakesMax = 20
 const timerMsMax = 2 ** 31 - 1
 
 export class JournalWaiters {
-  /** What wakes each of them, and the tick that it has seen. */
+  /** By the function that wakes a waiter: the tick that the waiter has seen. */
   readonly #waiting = new Map<() => void, number>()
-  /** Called when the first one begins to wait, and when nobody waits any more. */
+  /** Called when the first waiter comes, and when the last one has gone. */
   readonly #onWaiting: (isAnybody: boolean) => void
   #tick: number
 

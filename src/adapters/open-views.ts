@@ -1,8 +1,8 @@
 /**
- * The views that are open in this process, so that sweeps do not remove what they show.
+ * The open views of this process: sweeps do not remove the items that these show.
  *
- * A page that takes several steps is judged by one view. Without this, an item that dies and is swept between
- * two steps would be missing from a page at whose moment it was alive.
+ * A page that takes several steps is judged by one view. Without this, an item that dies and is swept
+ * between two steps would be missing from a page at whose moment it was alive.
  */
 
 import type { Living, View, Viewpoint } from '../store/policy.ts'

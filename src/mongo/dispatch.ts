@@ -70,7 +70,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
     const admitted = admit(service, client, request, args)
     let answer: MaybePromise<Fields>
     if (client.named === undefined) {
-      // The account, and whoever has not logged in, has no roles to look at.
+      // The account has no roles to check, nor has a client without a login.
       call = begin(service, client, admitted, undefined)
       answer = start(call)
     } else {
@@ -121,8 +121,8 @@ function run(call: CommandCall): MaybePromise<Fields> {
 }
 
 function runNow(call: CommandCall): MaybePromise<Fields> {
-  // The values of `let` are computed first, and a large filter is parsed, perhaps in another thread. Then the
-  // command begins again. Commands of several statements parse the filter of each.
+  // The values of `let` are computed first, and a large filter is parsed, perhaps in another thread. Then
+  // the command begins again. Commands of several statements parse the filter of each.
   const { args, command } = call
   const isLarge = args.bytes.length >= mongoFilterBytesAtOnce && withOneFilter.has(command.name)
   if (isLarge || args.has('let')) return withElsewhere(call, () => runOnce(call))

@@ -86,7 +86,7 @@ export class MongoServer {
     this.#housekeeping.unref()
   }
 
-  /** Finishes what the last run of the server left undone, before anybody is served. */
+  /** Finishes interrupted work of the last run, before clients are served. */
   static async open(options: MongoOptions): Promise<MongoServer> {
     await dropForgottenIndexes(options.engine)
     await renewCollatedIndexes(options.engine)
@@ -104,8 +104,8 @@ export class MongoServer {
   }
 
   /**
-   * `stream` is the socket, or the decrypted stream of it. `onUnread` is called when the client does not read
-   * as fast as it is answered.
+   * `stream` is the socket, or the decrypted stream of it. `onUnread` is called when the client does not
+   * read as fast as it is answered.
    */
   serve(stream: Duplex, socket: Socket, onUnread: () => void): Connection {
     const { memory } = this.#service

@@ -123,7 +123,7 @@ export class ScriptRuns {
     this.#turn.end()
   }
 
-  /** Throws if their time is over, or if nobody waits for them. */
+  /** Throws if their time is over, or if the client does not wait any more. */
   check(): void {
     this.#turn.check()
   }

@@ -87,7 +87,7 @@ class Run {
   #stopReason: Error | undefined
   #killTimer: NodeJS.Timeout | undefined
   readonly #waiting: HostCall[] = []
-  /** Calls are answered in the asynchronous context of whoever runs the script, which counts their memory. */
+  /** Calls are answered in the asynchronous context of the script's caller, which counts their memory. */
   readonly #inContext = AsyncLocalStorage.snapshot()
   /** The loop that answers calls, while there are any. */
   #answering: Promise<void> | undefined
@@ -161,8 +161,8 @@ class Run {
 
   /**
    * Answers waiting calls, and yields after each time slice: a thousand messages may arrive in one turn. The
-   * slice outlives this promise, because a thread that sends as fast as it is answered leaves nothing waiting
-   * after each call.
+   * slice outlives this promise, because a thread that sends as fast as it is answered leaves nothing
+   * waiting after each call.
    */
   async #answer(): Promise<void> {
     for (;;) {

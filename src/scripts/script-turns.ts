@@ -1,11 +1,11 @@
 /**
  * Decides whose scripts run next, and for how long while others wait.
  *
- * There are a few threads, and a script cannot be interrupted and continued. But it changes nothing before it
- * ends, so it can be stopped and run again from the start. That is how the threads are shared:
+ * There are a few threads, and a script cannot be interrupted and continued. But it changes nothing before
+ * it ends, so it can be stopped and run again from the start. That is how the threads are shared:
  *
- *   - While nobody waits, a script runs until its time limit.
- *   - When somebody waits for a thread, a run that has had its slice is displaced: it is stopped, and waits
+ *   - While no other script waits, a script runs until its time limit.
+ *   - When another waits for a thread, a run that has had its slice is displaced: it is stopped, and waits
  *     for a longer slice. The last slice is as long as the time limit, so every script gets through.
  *   - Short slices go first. Runs with long slices never have all threads, and always one if they want it. So
  *     a script of some milliseconds waits for a short slice at most, whatever the others do.
@@ -41,7 +41,7 @@ const scriptWaitMsMax = 15_000
 export interface TurnCaller {
   /** Where it waits: container, partition key, connection. */
   readonly path: readonly unknown[]
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the client does not wait for the result any more. */
   readonly gone?: AbortSignal | undefined
   /** The time limit of all scripts of one turn together. */
   readonly msMax: number
@@ -107,7 +107,7 @@ export class ScriptTurn {
     return this.link.run({ ...message, msMax: this.#endMs - machine.monotonicMs() }, host, this.signal)
   }
 
-  /** Throws if the work must not be committed: it took too long, or nobody waits for it. */
+  /** Throws if the work must not be committed: it took too long, or the client has gone. */
   check(): void {
     if (machine.monotonicMs() > this.#endMs) throw timeOver()
     this.#gone?.throwIfAborted()

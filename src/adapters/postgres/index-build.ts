@@ -1,4 +1,4 @@
-/** Builds an index: makes its entries for the items that were there before it, bucket by bucket. */
+/** Builds an index: makes its entries for the items that are older than it, bucket by bucket. */
 
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -40,7 +40,7 @@ export class IndexBuild {
 
 /**
  * Makes entries for a part of one bucket, under its lock: otherwise an item that is written meanwhile could
- * get entries of its old body. Empty buckets are skipped: whoever writes there knows the index. Locks are
+ * get entries of its old body. Empty buckets are skipped: later writers to them know the index. Locks are
  * taken in the order of `functions.ts`, the row of the index last. If another gateway has built this part
  * meanwhile, nothing is done.
  */

@@ -1,4 +1,4 @@
-/** Removes dead rows and what deleted containers left, and counts cohorts of items. */
+/** Removes dead rows and the rows of deleted containers, and counts cohorts of items. */
 
 import { randomInt } from 'node:crypto'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -99,8 +99,8 @@ export class Purge {
   }
 
   /**
-   * Removes a part of one deleted container or dropped index; false when nothing is left. Nobody writes there
-   * any more. Gateways that reclaim at the same time skip each other's rows.
+   * Removes a part of one deleted container or dropped index; false when nothing is left. Nobody writes
+   * there any more. Gateways that reclaim at the same time skip each other's rows.
    */
   async reclaim(rowsMax: number): Promise<boolean> {
     await this.#moments.tick()

@@ -1,4 +1,4 @@
-/** Stamps items and log entries again that were written while the clock was ahead by mistake. */
+/** Corrects the stamps of items and log entries that were written while the clock was ahead by mistake. */
 
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -24,7 +24,9 @@ interface Row extends BodyColumns {
 
 type HasFixedDeadlines = (container: ContainerRecord) => boolean
 
-/** What a deleted container left is kept for a day. A time that is further away is wrong. */
+/**
+ * The log of a deleted container is kept for a day. An end that is further away was set by a wrong clock.
+ */
 const keptSecondsMax = 7 * 86_400
 
 export class PostgresRestamping {

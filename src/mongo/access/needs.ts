@@ -2,7 +2,7 @@
  * The table of what each command needs: the privileges that a user must have to run it. Commands that are
  * allowed before login are not asked, nor are those that refuse everybody.
  *
- * A command without an entry is refused to everybody but the account. A test compares this table with the
+ * A command without an entry is refused to all users but the account. A test compares this table with the
  * table of commands.
  */
 

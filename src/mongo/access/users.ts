@@ -47,7 +47,7 @@ export interface UserRecord extends UserName {
 
 export type KnownUser = UserRecord & { readonly rights: Rights }
 
-/** Whoever logs in with a key of the account that may only read. */
+/** The user of a read-only key of the account. */
 export const readOnlyAccount: KnownUser = (() => {
   const roles = ['readAnyDatabase', 'clusterMonitor'].map(role => ({ role, db: 'admin' })) as RoleName[]
   // The users of databases have random ids.
@@ -82,7 +82,7 @@ export function userKey({ user, db }: UserName): string {
 export class Users {
   readonly #engine: Engine
   readonly #parsed = new Map<string, { readonly version: number; readonly known: KnownUser }>()
-  /** Once found it stays: nobody can delete it. */
+  /** Once found it stays: it cannot be deleted. */
   #container: ContainerRecord | undefined
   #secret: string | undefined
 
@@ -90,7 +90,9 @@ export class Users {
     this.#engine = engine
   }
 
-  /** Who logged in, as it is now. Undefined: it does not exist any more, or its name is somebody else's. */
+  /**
+   * The user who logged in, with its present roles. Undefined: it was deleted, or its name is of a new user.
+   */
   current(named: NamedUser): MaybePromise<KnownUser | undefined> {
     if (named.userId === readOnlyAccount.userId) return readOnlyAccount
     return andThen(this.find(named), found => (found?.userId === named.userId ? found : undefined))
@@ -118,8 +120,8 @@ export class Users {
   }
 
   /**
-   * What the salts of names that nobody has are made of. It is stored with the first user: from then on these
-   * salts stay the same, as those of users do, whatever keys the account has.
+   * What the salts of names that nobody has are made of. It is stored with the first user: from then on
+   * these salts stay the same, as those of users do, whatever keys the account has.
    */
   secret(): MaybePromise<string | undefined> {
     if (this.#secret !== undefined) return this.#secret

@@ -82,8 +82,8 @@ export class Collection {
 }
 
 /**
- * The key of an item is made of the bytes of `_id`. So in a collection with a collation an index of the store
- * keeps `_id` unique. It is made together with the collection.
+ * The key of an item is made of the bytes of `_id`. So in a collection with a collation an index of the
+ * store keeps `_id` unique. It is made together with the collection.
  */
 function collatedIdIndex({ indexes }: ContainerRecord, { name, collation }: IndexSpec): number | undefined {
   if (name !== '_id_' || collation === undefined) return undefined
@@ -123,7 +123,7 @@ export function collectionOf(container: ContainerRecord): Collection {
   return collection
 }
 
-/** Whoever knows which containers there are: the engine, or a transaction with what it will create. */
+/** Finds containers: the engine's, or those of a transaction, with the ones that it will create. */
 export interface CatalogReader {
   readonly catalog: Pick<Catalog, 'findContainer' | 'findDatabase' | 'containers'>
 }
@@ -147,7 +147,7 @@ export function findCollection(engine: CatalogReader, namespace: Namespace): May
   })
 }
 
-/** Nobody may create or write such a collection. */
+/** Clients may not create or write such a collection. */
 export function systemNamespace(namespace: Namespace): CommandError {
   return new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
 }

@@ -1,7 +1,7 @@
 /**
  * Which collections keep a change log for change streams.
  *
- * A log costs every write, so a collection has none until somebody watches it. Somebody who watches a
+ * A log costs every write, so a collection has none until a client watches it. A client that watches a
  * database, the whole server, or a collection that does not exist yet, leaves a mark. New collections look
  * for such marks.
  */

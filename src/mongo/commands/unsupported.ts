@@ -1,4 +1,4 @@
-/** Commands of MongoDB that Mayfly refuses by name, so that nobody takes them for a misspelling. */
+/** Commands of MongoDB that Mayfly refuses by name, so that users do not take them for a misspelling. */
 
 import { double } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'

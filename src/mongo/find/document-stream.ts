@@ -1,5 +1,5 @@
 /**
- * Documents as a stream for pipelines: what a find gives, a page at a time, as far as somebody wants more.
+ * Documents as a stream for pipelines: the results of a find, read a page at a time when more are needed.
  */
 
 import { pageBytesMax } from '../../base/limits.ts'
@@ -17,7 +17,7 @@ import { documentSource, mongoPageDocumentsMax } from './documents.ts'
 import type { LivesOfCursor } from './lives-of-cursor.ts'
 
 /**
- * How much to read ahead. Documents that wait in a stream while nobody asks may die there, so at first no
+ * How much to read ahead. Documents that wait in a stream may die before they are asked for, so at first no
  * more are read than are wanted; a stage that takes everything is given more and more.
  */
 export interface Appetite {

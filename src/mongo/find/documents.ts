@@ -425,7 +425,7 @@ function isIdPath(path: IndexPath): boolean {
   return path.length === 1 && path[0] === '_id'
 }
 
-/** Hidden indexes are kept up and serve nobody. */
+/** Hidden indexes are updated, but no query uses them. */
 function usableDemands(
   { indexes, container }: Collection,
   { filter, order, hint, collation }: Matcher,

@@ -80,7 +80,7 @@ export class WatchedLives {
   }
 }
 
-/** Some of the documents that are held have died, and nobody knows which of them. */
+/** Some of the held documents have died, and it is not known which. */
 function switchedOn({ name }: Collection): CommandError {
   return new CommandError(
     'QueryPlanKilled',

@@ -123,7 +123,7 @@ function changedOptions(before: IndexSpec, after: IndexSpec): Fields {
 }
 
 /**
- * Removes indexes. The collection forgets them first, so that nobody uses an index that is being dropped.
+ * Removes indexes. The collection forgets them first, so that no query uses an index that is being dropped.
  */
 export async function removeIndexes(
   engine: Engine,

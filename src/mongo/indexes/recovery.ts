@@ -14,7 +14,7 @@ async function allCollections(engine: Engine): Promise<Collection[]> {
   return (await Promise.all(databases.map(database => collectionsOf(engine, database)))).flat()
 }
 
-/** Drops indexes of the store that no specification names: somebody was creating or dropping them. */
+/** Drops indexes of the store that no specification names: their creation or drop was interrupted. */
 export async function dropForgottenIndexes(engine: Engine): Promise<void> {
   for (const { container, indexes } of await allCollections(engine)) {
     const known = new Set(indexes.map(({ number }) => number))
@@ -31,8 +31,8 @@ export async function finishRewriting(engine: Engine, settings: MongoSettings): 
 }
 
 /**
- * The keys of a collation depend on the version of ICU: indexes of another version are built anew. The tables
- * of the collations are made before the first write needs them.
+ * The keys of a collation depend on the version of ICU: indexes of another version are built anew. The
+ * tables of the collations are made before the first write needs them.
  */
 export async function renewCollatedIndexes(engine: Engine): Promise<void> {
   for (const collection of await allCollections(engine)) {

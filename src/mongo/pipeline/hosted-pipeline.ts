@@ -65,13 +65,13 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** Gives documents batch by batch, and lets the thread go on when somebody asks for more. */
+/** Returns documents batch by batch, and lets the thread continue when more are asked for. */
 class Host implements StreamHost {
   readonly #run: HostedRun
   readonly #streams = new Map<StreamNumber, AsyncIterator<DocumentBatch>>()
   #opened = 0
   #ended: { readonly error: unknown } | undefined
-  /** Results that nobody has taken yet, and how the thread learns that they were. */
+  /** Results that were not taken yet, and the function that tells the thread when they are. */
   #given: { readonly results: PackedRows; readonly take: () => void } | undefined
   #letGo: (() => void) | undefined
   #wake: (() => void) | undefined

@@ -328,8 +328,8 @@ function underHold(stream: Stream): Stream {
 }
 
 /**
- * Results of a stream, as many as are asked for; the rest waits for the next time. What has died meanwhile is
- * left out of the batch.
+ * Results of a stream, as many as are asked for; the rest waits for the next time. What has died meanwhile
+ * is left out of the batch.
  */
 function streamSource({ results, appetite, lives, end }: PipelineUnderWay): CursorSource {
   const iterator = results[Symbol.asyncIterator]()
@@ -357,7 +357,7 @@ function streamSource({ results, appetite, lives, end }: PipelineUnderWay): Curs
   return {
     end() {
       end()
-      // Streams give back what they hold when they are told that nobody wants more.
+      // Streams release their memory when they are ended.
       iterator.return?.().catch(() => {})
     },
     async next(request: BatchRequest): Promise<CursorBatch> {
@@ -388,8 +388,8 @@ function streamSource({ results, appetite, lives, end }: PipelineUnderWay): Curs
 }
 
 /**
- * What the drivers' `countDocuments` sends, `[{$match}, …, {$group: {_id: 1, n: {$sum: 1}}}]`, is counted and
- * not read, where the filter allows it.
+ * What the drivers' `countDocuments` sends, `[{$match}, …, {$group: {_id: 1, n: {$sum: 1}}}]`, is counted
+ * and not read, where the filter allows it.
  */
 async function countedSource(
   call: CommandCall,

@@ -85,7 +85,7 @@ function findStages(args: Arguments): BsonArray {
   if (args.flag('singleBatch') && limit !== 1) throw notInPipeline('Option singleBatch')
   const sort = args.document('sort')
   const natural = sort?.get('$natural')
-  // The order of the collection is what comes without a sort.
+  // Without a sort, documents come in the order of the collection.
   if (natural !== undefined && numberOf(natural) !== 1) throw notInPipeline('Sort option $natural')
   return stages([
     ['$match', args.document('filter')],

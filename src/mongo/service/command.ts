@@ -20,7 +20,7 @@ export interface CommandCall {
   readonly database: string
   readonly operation: Operation
   readonly session: ClientSession | undefined
-  /** Undefined: the account runs the command, or nobody who has logged in. */
+  /** Undefined: the account runs the command, or a client without a login. */
   readonly access: Access | undefined
   /** The session's number for this retryable write or transaction. */
   readonly txnNumber: bigint | undefined
@@ -40,7 +40,7 @@ export interface Command {
   readonly name: string
   /** Allowed before login. */
   readonly isPublic?: boolean
-  /** Answers everybody with a refusal, so it needs no privilege. */
+  /** The command is always refused, so it needs no privilege. */
   readonly isRefused?: boolean
   /** Only allowed on the database `admin`. */
   readonly isForAdmin?: boolean

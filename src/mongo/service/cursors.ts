@@ -56,7 +56,7 @@ export interface BatchRequest {
 export interface CursorBatch {
   readonly documents: readonly Uint8Array[]
   readonly isEnd: boolean
-  /** The items of the documents, if whoever asks may hold them (`query/row-origins.ts`). */
+  /** The items of the documents, if the caller may hold them (`query/row-origins.ts`). */
   readonly origins?: RowOrigins
   /** The position of a change stream after this batch. */
   readonly resumeToken?: BsonDocument

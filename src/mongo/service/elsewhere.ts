@@ -2,7 +2,7 @@
  * What a command computes from single documents, in another thread if it takes long.
  *
  * The thread of the requests tries first. If a filter, a projection, an update or a rule takes more than a
- * few milliseconds for a document, it is abandoned with `TooLongHere`; whoever can wait lets the query
+ * few milliseconds for a document, it is aborted with `TooLongHere`; a caller that can wait lets the query
  * threads compute the result, notes it for this command, and begins again. So a write that decides inside of
  * a transaction of the store decides at once, and finds the noted result if the document is still the same.
  */
@@ -31,7 +31,7 @@ interface Job {
   readonly document: Uint8Array
 }
 
-/** A computation is to be done in another thread. Never shown to anybody. */
+/** A computation must be done in another thread. It is never sent to a client. */
 export class TooLongHere extends RequestError {
   readonly job: Job
 

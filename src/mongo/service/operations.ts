@@ -17,7 +17,9 @@ const timerMsMax = 2 ** 31 - 1
 
 export type OperationDetails = Pick<Operation, 'args' | 'database' | 'client' | 'lsid'>
 
-/** Why a command ends before its time: somebody named it, killed its cursor, or dropped its collection. */
+/**
+ * Why a command was ended: it was killed by its id, its cursor was killed, or its collection was dropped.
+ */
 export type KillReason = keyof typeof killTexts
 
 const killTexts = {
@@ -71,7 +73,7 @@ export class Operation {
     this.#abortIfOver()
   }
 
-  /** The client has gone: nobody waits for the answer. */
+  /** The client has gone, and does not wait for the answer. */
   abandon(): void {
     this.#isAbandoned = true
     this.#abortIfOver()

@@ -31,7 +31,7 @@ export class Client {
   accountKey: AccountKey | undefined
   /** The list of keys in which that key was looked for last. */
   keysSeen: readonly AccountKey[] | undefined
-  /** The connection is closed: what begins now would run for nobody. */
+  /** The connection is closed, so new work for it would be useless. */
   hasGone = false
   /** The `appName` of its connection string. */
   applicationName: string | undefined

@@ -1,5 +1,5 @@
 /**
- * What documents were before they were changed, for as long as somebody reads a snapshot.
+ * Keeps the earlier states of changed documents, as long as a client reads a snapshot.
  *
  * A store shows the present only. While a snapshot is open, every write first notes here what it found. To a
  * reader of the snapshot this stands in the place of what is stored now. So a snapshot costs nothing to open
@@ -112,7 +112,7 @@ export class PastDocuments {
   #unwatched = 0
   #waiting: (() => void)[] = []
 
-  /** Called when a write begins. Undefined: nobody wants to know. */
+  /** Called when a write begins. Undefined: no snapshot is being read. */
   begin(): WatchedWrite | undefined {
     if (this.#snapshots.size > 0) {
       const write = new WatchedWrite(this)

@@ -37,7 +37,7 @@ export interface ModifiedDocument {
   /** Absent: it returned none, as an upsert that is asked for the document before. */
   readonly value?: string
   readonly isAfter?: boolean
-  /** The life of the returned document: nobody is shown it when it is dead. */
+  /** The life of the returned document: a dead one is not returned again. */
   readonly ts?: number
   readonly deadline?: number | null
 }

@@ -75,7 +75,7 @@ export class Logins {
     return andThen(this.#decoy(mechanism, name), decoy => this.#ofUser(mechanism, name, decoy))
   }
 
-  /** Made for everybody, so that the time does not tell who exists. */
+  /** Computed for any name, so that the time does not tell which users exist. */
   #decoy(mechanism: Mechanism, name: UserName): MaybePromise<Credentials> {
     const { keyBytes } = scram[mechanism]
     return andThen(this.#users.secret(), secret => ({
@@ -101,8 +101,8 @@ export class Logins {
   }
 
   /**
-   * What a client should use. All users seem to have both, known or not. One who was created with SCRAM-SHA-1
-   * alone is told so, because it could not log in otherwise.
+   * What a client should use. All users seem to have both, known or not. One who was created with
+   * SCRAM-SHA-1 alone is told so, because it could not log in otherwise.
    */
   mechanismsOf(name: UserName): MaybePromise<readonly Mechanism[]> {
     if (isAccountName(name.user)) return mechanisms

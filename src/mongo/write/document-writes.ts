@@ -45,7 +45,8 @@ export interface DocumentWrite {
   /** The expected size, for the charge. */
   readonly bytes: number
   /**
-   * Undefined: leave the document unchanged. May be called several times. In a transaction `life` is unknown.
+   * Undefined: leave the document unchanged. May be called several times. In a transaction `life` is
+   * unknown.
    */
   decide(found: Uint8Array | undefined, moment: EpochSeconds, life: LifeStamps | undefined): DocumentChange | undefined
   /** Only for new documents: the store inserts without reading first, and refuses if the `_id` is taken. */
@@ -162,7 +163,7 @@ function stepOf(
   return {
     container: collection.container,
     key: write.key,
-    // Whoever notes what was there has to look.
+    // A note of the earlier state needs a read.
     isBlind: write.isBlind === true && watched === undefined,
     bytes: write.bytes,
     decide: (looked, moment) => {
@@ -318,7 +319,7 @@ async function putInto(
   return undefined
 }
 
-/** Whether somebody else has written the document since the snapshot. */
+/** Whether another client has written the document since the snapshot. */
 function isChangedSince(overlay: TransactionOverlay, key: ItemKey, stored: StoredItem | undefined): boolean {
   const past = overlay.past(key)
   if (past !== undefined) return past.item?.version !== stored?.version

@@ -1,13 +1,13 @@
 /**
  * A gateway's copy of the catalog, and how long it may be trusted.
  *
- * A gateway that finds its copy up to date may trust it for a short time: a lease. Whoever changes the
- * catalog waits as long before it answers. So when a change is answered, no gateway uses the old state any
- * more, and finding a container costs no round trip. With NOTIFY most copies were still old at the moment of
- * the answer: a container that another gateway deleted and created again would be served under its old keys.
- * Only durations are measured; no two clocks are compared.
+ * A gateway that finds its copy up to date may trust it for a short time: a lease. A gateway that changes
+ * the catalog waits for that time before it answers. So when a change is answered, no gateway uses the old
+ * state any more, and finding a container costs no round trip. With NOTIFY most copies were still old at the
+ * moment of the answer: a container that another gateway deleted and created again would be served under its
+ * old keys. Only durations are measured; no two clocks are compared.
  *
- * A gateway that is alone waits for nobody. So each gateway signs on before it takes a lease, and again from
+ * A gateway that is alone does not wait. So each gateway signs on before it takes a lease, and again from
  * time to time.
  *
  * The policies in the copy are for descriptions only. Items are judged by the policy that their statement

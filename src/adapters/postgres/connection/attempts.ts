@@ -1,4 +1,4 @@
-/** How often something is retried that failed through no fault of its own, and for how long. */
+/** Limits of the retries after a lost connection or a lost race: their number and time. */
 
 import { machine } from '../../../base/clock.ts'
 

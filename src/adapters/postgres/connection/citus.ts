@@ -1,10 +1,10 @@
 /**
  * Citus: the same tables and functions, spread over the workers of a cluster.
  *
- * Tables with a bucket are distributed by it, so all that one write touches is on one shard. What everybody
- * shares (the clock, the catalog with its policies, the locks) stays on the coordinator: no two machines
- * judge by different seconds or policies. So gateways connect to the coordinator. Functions that touch a
- * single bucket run on the worker that has it.
+ * Tables with a bucket are distributed by it, so all rows that one write touches are on one shard. The
+ * clock, the catalog with its policies, and the locks stay on the coordinator, so no two machines judge by
+ * different seconds or policies. So gateways connect to the coordinator. Functions that touch a single
+ * bucket run on the worker that has it.
  *
  * Shards may move to other workers at any time; nothing here knows where they are.
  */

@@ -70,7 +70,7 @@ export class Connections implements AsyncDisposable {
   readonly #pool: Pool
   readonly #readers: (Promise<Client> | undefined)[] = new Array(postgresReadersMax).fill(undefined)
   readonly #onCondition: OnCondition
-  /** Whoever opens the store is told by an error. */
+  /** `unknown` while the store is opened: a failure is then reported by its error, not by `onCondition`. */
   #condition: 'unknown' | 'up' | 'away' = 'unknown'
   #turn = 0
   #isClosed = false

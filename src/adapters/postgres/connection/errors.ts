@@ -79,7 +79,7 @@ function textOf(error: Error, field: 'detail' | 'where'): string {
   return typeof text === 'string' ? text : ''
 }
 
-/** The connection broke: nobody knows whether the statement took effect. */
+/** Whether the connection broke. Then it is not known whether the statement took effect. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof MayflyError) return false
   const found = codeOf(error)
@@ -92,7 +92,7 @@ export function isLost(error: unknown): boolean {
   return lostWords.some(words => error.message.includes(words))
 }
 
-/** The tables are gone: somebody dropped them, and nothing here can bring them back. */
+/** Whether the tables were dropped. Nothing here can bring them back. */
 export function isFatal(error: unknown): boolean {
   const found = codeOf(error)
   return found === code.undefinedTable || found === code.undefinedFunction

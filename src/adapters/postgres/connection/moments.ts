@@ -7,9 +7,9 @@
  *
  * A gateway whose clock is in doubt (`base/clock.ts`) says so in the row, together with the sure time. A
  * gateway whose clock is not in doubt decides: if it shows about the same time, the row is confirmed. If it
- * shows an earlier one, it sets the row back, and counts that in the row's epoch. From then on the gateway in
- * doubt is outvoted: its ticks show an old epoch and are refused, and it goes by its own sure time until its
- * clock comes back or somebody trusts it.
+ * shows an earlier one, it sets the row back, and counts that in the row's epoch. From then on the gateway
+ * in doubt is outvoted: its ticks show an old epoch and are refused, and it goes by its own sure time until
+ * its clock comes back or a person trusts it.
  */
 
 import { type Clock, type EpochSeconds, ManualClock } from '../../../base/clock.ts'
@@ -127,7 +127,7 @@ export class Moments {
     )
   }
 
-  /** Somebody confirms the time of the row and of this gateway. */
+  /** A person confirms the time of the row and of this gateway. */
   async trust(): Promise<void> {
     this.#clock.trust()
     this.#saw((await this.#connections.ask<ClockRow>(trustStatement, []))[0]!)
@@ -149,7 +149,7 @@ export class Moments {
       const moment = momentOf(answer)
       if (moment > this.#confirmed + this.#clock.stepSecondsMax && moment > this.own + this.#clock.stepSecondsMax) {
         await this.#move(this.own)
-        // Nobody without doubt says otherwise.
+        // No gateway without doubt has set it back.
         if (moment > this.#row.moment) continue
       }
       if (moment >= this.#latest) {

@@ -1,8 +1,8 @@
 /**
  * Reads the journal: the logs of all containers in the order of their ticks (`sql/ticks.ts`).
  *
- * Other gateways write too, so somebody must ask for news. As long as anybody waits, one question for the
- * whole process is asked ten times a second, and at once after a write of its own.
+ * Other gateways write too, so this gateway must ask PostgreSQL for new entries. While a reader waits, it
+ * asks once for the whole process, ten times a second, and at once after a write of its own.
  */
 
 import { type EpochSeconds, machine } from '../../../base/clock.ts'
@@ -22,7 +22,7 @@ import type { Moments } from '../connection/moments.ts'
 import { isCut, type PageRow, pageSql } from './items.ts'
 import { type LogRow, storedEntry } from './log.ts'
 
-/** How often other gateways' writes are looked for, while somebody waits for them. */
+/** How often this gateway looks for the writes of others, while a reader waits. */
 const postgresJournalPollMs = 100
 
 /** The same while a write is under way that holds back later ones. */

@@ -2,7 +2,7 @@
 
 import { bucketCount } from '../rows/keys.ts'
 
-/** What is dead by this time may be removed; `k` is the row of the clock. */
+/** The time by which dead items may be removed; `k` is the row of the clock. */
 export const sureTime = 'coalesce(k.sure, k.now)'
 
 /** The two thresholds of `ttl/living.ts`; `c` is the row of the container. */

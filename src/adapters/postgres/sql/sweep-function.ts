@@ -2,10 +2,10 @@
  * The function that sweeps: removes dead rows from one bucket after the other until enough are removed. It
  * returns how many, which buckets are clean now, and which were busy.
  *
- * As in writes, a bucket is locked before its rows. Whoever has the lock is alone in the bucket: rows are
- * found, then removed, and nobody comes in between. What it does to the rows of a bucket touches nothing
- * else, so a cluster can run it on the worker that has the bucket (`citus.ts`). The thresholds that are
- * given hold back what an open view still shows.
+ * As in writes, a bucket is locked before its rows. So no other session changes the bucket between finding
+ * its rows and removing them. The function touches only the rows of one bucket at a time, so a cluster can
+ * run it on the worker that has the bucket (`citus.ts`). The given thresholds keep items that an open view
+ * still shows.
  */
 
 import { bucketCount } from '../rows/keys.ts'
@@ -31,7 +31,7 @@ const find = (condition: string, by: string) => `
         places := ARRAY(SELECT ctid FROM mayfly.items
           WHERE ${inBucket} AND ${condition} ORDER BY ${by} LIMIT rest - swept + 1);`
 
-/** Those that have been dead longest come first, of both lifespans. */
+/** The rows that have been dead longest come first, of both lifespans. */
 const findInOrder = `
     places := ARRAY(SELECT d.ctid FROM (
         (SELECT ctid, ts - inherited_after AS died FROM mayfly.items

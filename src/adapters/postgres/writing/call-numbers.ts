@@ -6,12 +6,12 @@
  * never more than one call under way in a slot, so one row is enough. A call whose number is not higher than
  * that of the receipt writes nothing.
  *
- * When the connection breaks during a call, nobody knows whether the call took effect. It is sent again with
- * the same number; if the first one took effect, the second is answered from the receipt. If no attempt is
- * answered, the call is given up. It may still take effect later, behind other writes, and that must not
+ * When the connection breaks during a call, it is not known whether the call took effect. It is sent again
+ * with the same number; if the first one took effect, the second is answered from the receipt. If no attempt
+ * is answered, the call is given up. It may still take effect later, behind other writes, and that must not
  * happen. A later call in the same slot stops it, because its receipt has a higher number. But the writes to
- * a bucket use two slots, that of the bucket and that of its stripe. So whoever writes there next first puts
- * the number of the lost call into its slot. That receipt is the fence.
+ * a bucket use two slots, that of the bucket and that of its stripe. So the next write to the bucket first
+ * puts the number of the lost call into its slot. That receipt is the fence.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -54,7 +54,7 @@ export class CallNumbers {
     return ++this.#last
   }
 
-  /** Nobody will ask for the answer of this call any more. */
+  /** The answer of this call is not needed any more. */
   giveUp(call: LostCall): void {
     this.#lost.set(nameOf(call), call)
   }

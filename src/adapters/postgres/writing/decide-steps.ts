@@ -3,7 +3,7 @@
  * what it left. A transaction that is refused leaves nothing.
  *
  * Nothing here waits or knows PostgreSQL. The result holds as long as the buckets are as they were found;
- * whoever writes it has that checked.
+ * the call that writes it checks that.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -42,7 +42,7 @@ export interface Decided {
   readonly item: StoredItem | undefined
 }
 
-/** What came of a transaction: its answer, or what a step threw that is no refusal. */
+/** The result of a transaction: its answer, or an error of a step that is not a refusal. */
 export type TransactionResult =
   | { readonly kind: 'answered'; readonly answer: TransactAnswer; readonly policy: TtlPolicy }
   | { readonly kind: 'threw'; readonly thrown: unknown }
@@ -75,7 +75,7 @@ export function decideAll(
     const own = found.slice(first, first + steps.length)
     first += steps.length
     try {
-      // Whoever began this round may be watched; the steps of others are not.
+      // The request that began this round may run under a watch, which must not end the steps of others.
       const result = unwatched(() => overlay.decide(steps, own))
       results.push({ kind: 'answered', answer: result.answer, policy: own[0]?.policy ?? newPolicy(null) })
       decided.push(...result.decided)

@@ -1,6 +1,4 @@
-/**
- * Finds what the steps of a transaction ask about: the state of their buckets, and the rows at their keys.
- */
+/** Finds the state of the buckets that the steps of a transaction name, and the rows at their keys. */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'

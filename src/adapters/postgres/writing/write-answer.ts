@@ -1,6 +1,6 @@
 /**
- * What the function that writes answers (`sql/write-function.ts`), parsed once: as a row, or as an error
- * where all or nothing was asked for.
+ * Parses the answers of the function that writes (`sql/write-function.ts`): a row, or an error if the call
+ * was atomic.
  */
 
 import { type EpochSeconds, toEpochSeconds } from '../../../base/clock.ts'
