@@ -119,7 +119,7 @@ export interface SystemClockOptions {
 }
 
 /** The default of `stepSecondsMax`: more than any correction by a time server that works. */
-export const stepSecondsDefault = 300
+const stepSecondsDefault = 300
 
 /** A server may be down for up to this long. After a longer time a person should check the clock. */
 const downSecondsMax = 7 * 86_400

@@ -22,7 +22,7 @@ import { CapacityError, RequestError } from './error.ts'
 import { KiB, MiB } from './limits.ts'
 
 /** The uses of held bytes, as `/status` and `/metrics` show them. */
-export const memoryKinds = ['bodies', 'work', 'cursors', 'transactions', 'answers', 'threads'] as const
+const memoryKinds = ['bodies', 'work', 'cursors', 'transactions', 'answers', 'threads'] as const
 export type MemoryKind = (typeof memoryKinds)[number]
 
 /** The part of the budget that is handed out (docs/reliability.md has what the process then takes). */

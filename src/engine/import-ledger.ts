@@ -15,7 +15,7 @@ import type { Engine } from './engine.ts'
 import { itemKey } from './item-key.ts'
 
 /** How long after an interruption an import can continue. */
-export const importMemorySeconds = 7 * 86_400
+const importMemorySeconds = 7 * 86_400
 
 /** What was done with a row. */
 export type RowOutcome = 'created' | 'replaced' | 'skipped' | 'dead' | 'refused'

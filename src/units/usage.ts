@@ -10,7 +10,7 @@ import { machine } from '../base/clock.ts'
 export const usageSecondsMax = 3600
 const containersMax = 64
 
-export const usageNames = ['requests', 'requestRu', 'throttled', 'removed', 'purgeRu'] as const
+const usageNames = ['requests', 'requestRu', 'throttled', 'removed', 'purgeRu'] as const
 export type UsageName = (typeof usageNames)[number]
 export type Usage = Readonly<Record<UsageName, number>>
 

@@ -70,7 +70,7 @@ function isPossible({ user, db }: UserName): boolean {
   return Buffer.byteLength(user) <= userNameBytesMax && !user.includes('\0') && isDatabaseName(db)
 }
 
-export function printUser({ user, db }: UserName): string {
+function printUser({ user, db }: UserName): string {
   return `${user}@${db}`
 }
 

@@ -14,7 +14,7 @@ import type { StreamOptions } from './options.ts'
 import { updateDescription } from './update-description.ts'
 
 /** Marks the delete of an expired document. MongoDB has no such field; drivers ignore it. */
-export const expiryField = 'mayflyExpired'
+const expiryField = 'mayflyExpired'
 
 /** A collection as it was at the time of an event. */
 export interface EventCollection {

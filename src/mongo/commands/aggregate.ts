@@ -125,7 +125,7 @@ function changeStreamSource(call: CommandCall, namespace: Namespace, stages: Bso
 }
 
 /** `aggregate: 1` names a database without a collection. */
-export function aggregateNamespace(call: CommandCall): Namespace {
+function aggregateNamespace(call: CommandCall): Namespace {
   const name = call.args.value(call.args.name)
   if (name?.type === bsonType.string) return namespaceOf(call)
   checkDatabaseName(call.database)

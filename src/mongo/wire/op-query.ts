@@ -3,7 +3,7 @@
 import { FramingError, headerBytes } from './frame.ts'
 
 export const opQuery = 2004
-export const opReply = 1
+const opReply = 1
 
 const awaitCapable = 8
 

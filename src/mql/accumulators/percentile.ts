@@ -70,7 +70,7 @@ function placesOf(spec: Value, compiler: Compiler): readonly number[] {
 }
 
 /** The index of a percentile in a sorted list. */
-export function indexOfPlace(place: number, count: number): number {
+function indexOfPlace(place: number, count: number): number {
   return Math.max(0, Math.ceil(count * place) - 1)
 }
 

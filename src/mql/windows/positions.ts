@@ -90,7 +90,7 @@ export function endsFunction(bounds: WindowBounds, input: Evaluate, n: Evaluate,
 }
 
 /** A function of the values of a window in their order. */
-export function rankedFunction(
+function rankedFunction(
   bounds: WindowBounds,
   {
     rank,

@@ -34,7 +34,7 @@ export function isExpression(node: Expression | Query): node is Expression {
   return 'kind' in node
 }
 
-export function childrenOf(node: Expression | Query): Children {
+function childrenOf(node: Expression | Query): Children {
   if (!isExpression(node)) return partsOf(node)
   return (children[node.kind] as (node: Expression) => Children)(node)
 }

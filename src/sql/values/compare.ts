@@ -23,7 +23,7 @@ const queryComparisonStepsMax = 5_000_000
 /** Characters that are compared or copied in the time of one step of work. */
 const charsPerStep = 32
 
-export const typeRanks = {
+const typeRanks = {
   undefined: 0,
   null: 1,
   boolean: 2,

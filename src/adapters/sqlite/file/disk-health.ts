@@ -21,7 +21,7 @@ import { hearDamage } from './damage-news.ts'
 import { isDamage, isFailedSync, isFull, isReadOnly, translate } from './errors.ts'
 import { dataFile } from './schema.ts'
 
-export const reserveFile = 'mayfly.reserve'
+const reserveFile = 'mayfly.reserve'
 
 /** A checkpoint of a WAL of usual length needs this much. */
 const reserveBytes = 8 * MiB
