@@ -1,6 +1,6 @@
 /** Keeps texts in the browser between visits: the theme, chosen columns, the history of queries. */
 
-/** What the browser remembers; nothing where storage is forbidden. */
+/** The stored text; nothing if there is none, or if storage is forbidden. */
 export function remembered(name: string): string | null {
   try {
     return localStorage.getItem(name)

@@ -1,4 +1,4 @@
-/** A query as somebody writes it, and as the calls for rows, plans and exports take it. */
+/** A query as the user writes it, and as the calls for rows, plans and exports take it. */
 
 import type { QueryBody } from '../api/calls.ts'
 

@@ -1,4 +1,4 @@
-/** What a screen gets: the container as the tree shows it now, and where the page is. */
+/** The properties of a screen: the container as the tree shows it now, and the route. */
 
 import type { Container } from '../api/shapes.ts'
 import type { ContainerRoute } from '../navigation/routes.ts'

@@ -1,4 +1,4 @@
-/** Looks for items of an id in the container that is shown, while somebody types. */
+/** Looks for items of an id in the container that is shown, while the user types. */
 
 import { useEffect, useState } from 'preact/hooks'
 import { findItem, newQueryId, runQuery } from '../api/calls.ts'

@@ -1,4 +1,4 @@
-/** What is shown where nothing is: a sentence and the way back. */
+/** The screen of an unknown address: a sentence and the way back. */
 
 import { base } from '../navigation/routes.ts'
 

@@ -1,4 +1,4 @@
-/** Says to people who listen how many items of the open container died: now and then, if they wish. */
+/** Announces deaths of the open container to screen readers from time to time, if the user wishes. */
 
 import { signal } from '@preact/signals'
 import { remember, remembered } from '../browser/memory.ts'

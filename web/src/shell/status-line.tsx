@@ -1,4 +1,4 @@
-/** The status line: who dies within a minute, who is dead but present, and the work of the last second. */
+/** The status line: deaths within a minute, dead but present items, and the work of the last second. */
 
 import type { JSX } from 'preact'
 import { session, totals } from '../live/server-state.ts'

@@ -1,4 +1,4 @@
-/** The code of a screen, which is loaded when somebody opens it. */
+/** The code of a screen, which is loaded when the screen is opened. */
 
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -6,7 +6,9 @@ import { messageOf } from '../api/client.ts'
 
 export type LoadScreenCode<Props> = () => Promise<ComponentType<Props>>
 
-/** What browsers and the build say about code that did not come: Chromium, Firefox, WebKit, a style sheet. */
+/**
+ * What browsers and the build say about code that did not come: Chromium, Firefox, WebKit, a style sheet.
+ */
 const lostCode =
   /dynamically imported module|Importing a module script failed|'text\/html' is not a valid JavaScript MIME|preload CSS/
 

@@ -1,4 +1,4 @@
-/** The bars of the expiry chart: deaths ahead, and behind them what was removed or waits for it. */
+/** The bars of the expiry chart: future deaths, and past ones that were removed or wait for removal. */
 
 import type { Forecast } from '../../api/shapes.ts'
 

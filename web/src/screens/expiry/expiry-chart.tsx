@@ -1,4 +1,4 @@
-/** The histogram: ahead of now who dies when, behind it what was removed and what waits for it. */
+/** The histogram: future deaths to the right of now, removed and waiting dead items to the left. */
 
 import type { Behind } from '../../api/container-shapes.ts'
 import { hatch } from '../../charts/palette.ts'

@@ -1,4 +1,4 @@
-/** The live tail of a container: what was written, deleted, and what died. */
+/** The live tail of a container: writes, deletes and deaths. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Change } from '../../api/shapes.ts'

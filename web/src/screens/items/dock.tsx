@@ -1,4 +1,4 @@
-/** Below the grid: who dies in the next hour, and what requests and purge pay now. */
+/** The dock below the grid: deaths in the next hour, and the RU of requests and purge now. */
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** Below the grid: its order, who died meanwhile, what waits, how many match; or what is selected. */
+/** The line below the grid: its order, recent deaths, waiting rows and matches; or the selection. */
 
 import type { ListOrder } from '../../api/calls.ts'
 import type { Container, Filter } from '../../api/shapes.ts'

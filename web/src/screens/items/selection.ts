@@ -1,4 +1,4 @@
-/** Which rows are selected: some by their keys, or all that match, which is a query and no list of rows. */
+/** The selected rows: some by their keys, or all that match, which is a query and not a list of rows. */
 
 export type SelectionState = { kind: 'keys'; keys: ReadonlySet<string> } | { kind: 'all' }
 

@@ -1,4 +1,4 @@
-/** Which deadline stands where in a list that is ordered by deadline: from the forecast's buckets. */
+/** Finds the place of a deadline in a list that is ordered by deadline, from the forecast's buckets. */
 
 import type { Forecast } from '../../api/shapes.ts'
 

@@ -1,4 +1,4 @@
-/** The load of the last hour, second by second: what the server sent first, and what came since. */
+/** The load of the last hour, second by second: the server's first answer, and the live events since. */
 
 import type { LoadHistory } from '../../api/shapes.ts'
 

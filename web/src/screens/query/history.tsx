@@ -1,4 +1,4 @@
-/** The queries of the last days in this browser, and what an index would do for the last one. */
+/** The queries of the last days in this browser, and how an index would help the last one. */
 
 import { Icon } from '../../components/icon.tsx'
 import { counted, ruText } from '../../text/number-text.ts'

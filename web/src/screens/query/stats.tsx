@@ -1,4 +1,4 @@
-/** What a query cost: charge, time, what was read for what came out, and each page. */
+/** The cost of a query: charge, time, items read and rows returned, in all and by page. */
 
 import type { QueryResult } from '../../api/shapes.ts'
 import { bytesText, count, counted, ruText } from '../../text/number-text.ts'

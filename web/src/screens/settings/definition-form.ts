@@ -1,4 +1,4 @@
-/** Reads the JSON of a form: the value, or what is wrong with it and where. */
+/** Reads the JSON of a form: the value, or its mistake with the place. */
 
 import { ttlSecondsMax } from '../../containers/input-rules.ts'
 

@@ -1,4 +1,4 @@
-/** What a part of the settings gets: the container, its settings, and where new ones go. */
+/** The properties of a part of the settings: the container, its settings, and a function for new ones. */
 
 import type { Settings } from '../../api/container-shapes.ts'
 import type { Container, ContainerName } from '../../api/shapes.ts'

@@ -1,4 +1,4 @@
-/** Asks what a change would end before it is made, while somebody types it. */
+/** Counts the items that a change would end, while the user types it. */
 
 import { useEffect, useState } from 'preact/hooks'
 import { previewIndex, previewTtl } from '../../api/container-calls.ts'

@@ -1,4 +1,4 @@
-/** Saves a part of the settings: the call, what is said afterwards, and the bar with the buttons. */
+/** Saves a part of the settings: the call, the message afterwards, and the bar with the buttons. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

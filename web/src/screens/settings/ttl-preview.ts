@@ -1,4 +1,4 @@
-/** The sentence about what a new time to live would do, and the words around it. */
+/** The sentence about the effect of a new time to live, and the words around it. */
 
 import type { Preview } from '../../api/container-shapes.ts'
 import type { Api, Ttl } from '../../api/shapes.ts'

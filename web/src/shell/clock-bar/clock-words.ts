@@ -1,4 +1,4 @@
-/** What the clock bar says: how far the clock is from the machine's, who would die, who died. */
+/** The texts of the clock bar: its distance from the machine's clock, and the deaths of a step. */
 
 import type { Died } from '../../api/shapes.ts'
 import { count, counted } from '../../text/number-text.ts'

@@ -1,4 +1,4 @@
-/** The life of an item as a line: hatched what is past, amber what is left, a mark for now. */
+/** The life of an item as a line: the past hatched, the rest amber, with a mark for now. */
 
 import type { Api, Item } from '../../../api/shapes.ts'
 import { shareLeft } from '../../../components/life.ts'
