@@ -2,7 +2,7 @@
 
 import { MayflyError } from '../base/error.ts'
 import { Interrupted, interruptedExitCode } from './interrupt.ts'
-import { mayflyProgram, showHelp } from './program.ts'
+import { helpAsked, mayflyProgram, showHelp } from './program.ts'
 
 export async function main(argv: readonly string[]): Promise<void> {
   // The reader of the output, for instance `head`, may close it early.
@@ -11,11 +11,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   })
   try {
     const program = mayflyProgram(argv)
-    if (argv[0] === 'help')
-      showHelp(
-        program,
-        argv.slice(1).filter(word => !word.startsWith('-')),
-      )
+    const help = helpAsked(program, argv)
+    if (help !== undefined) showHelp(program, help)
     else await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
     if (!(error instanceof MayflyError) && !isOfSystem(error)) throw error

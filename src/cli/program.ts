@@ -200,6 +200,14 @@ export function usage(command: Command): string {
   return [command.name(), ...words].join(' ')
 }
 
+/** The commands behind `help`, also where it stands behind a group: `help clock set`, `clock help set`. */
+export function helpAsked(program: Command, argv: readonly string[]): readonly string[] | undefined {
+  const [first, second, ...rest] = argv.filter(word => !word.startsWith('-'))
+  if (first === 'help') return second === undefined ? [] : [second, ...rest]
+  const isGroup = program.commands.some(each => each.name() === first && each.commands.length > 0)
+  return isGroup && second === 'help' ? [first!, ...rest] : undefined
+}
+
 /** For `mayfly help clock set`. Commander itself shows the general help for a command that is not there. */
 export function showHelp(program: Command, words: readonly string[]): void {
   let command = program

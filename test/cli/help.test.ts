@@ -76,6 +76,7 @@ test('`help` shows what a command is for, and says so if there is none', async (
   for (const [args, message] of [
     [['help', 'foo'], /^mayfly: There is no command 'foo'\. There are: serve, exec, clock, /],
     [['help', 'clock', 'foo'], new RegExp(`^mayfly: There is no command 'foo' of 'clock'\\. ${words}`)],
+    [['clock', 'help', 'foo'], new RegExp(`^mayfly: There is no command 'foo' of 'clock'\\. ${words}`)],
     [['clock', 'foo'], new RegExp(`^mayfly: There is no command 'foo' of 'clock'\\. ${words}`)],
     [['ttl', 'foo', 'a', 'b'], /^mayfly: There is no command 'foo' of 'ttl'\. There are: status, /],
   ] as const) {
