@@ -105,7 +105,7 @@ export class LiveHub {
 
   close(): void {
     this.#isClosed = true
-    if (this.#timer !== undefined) machine.clearInterval(this.#timer)
+    if (this.#timer !== undefined) machine.clearTimeout(this.#timer)
     for (const { connection } of this.#open) connection.end('stopping', machine.epochMs())
     this.#open.clear()
   }
@@ -129,14 +129,24 @@ export class LiveHub {
     this.#known = new Map()
     this.#catalog = ''
     this.#isPaused = this.#service.engine.purger.isPaused
-    this.#timer = machine.setInterval(() => this.#lookOnce(), lookMs)
+    this.#lookLater()
+  }
+
+  #lookLater(): void {
+    this.#timer = machine.setTimeout(
+      () => {
+        this.#lookLater()
+        this.#lookOnce()
+      },
+      msToNextLook(this.#service.clock.nowMs()),
+    )
     this.#timer.unref()
   }
 
   #forget(open: Open): void {
     this.#open.delete(open)
     if (this.#open.size > 0 || this.#timer === undefined) return
-    machine.clearInterval(this.#timer)
+    machine.clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
@@ -336,6 +346,11 @@ export class LiveHub {
       connection.send('load', { now, second, dead: figures.dead, ...used, lagSeconds, oldest })
     }
   }
+}
+
+/** Items die at whole seconds: a look that comes just behind one tells of the deaths at once. */
+export function msToNextLook(nowMs: number): number {
+  return lookMs - (nowMs % lookMs) + 1
 }
 
 function shown({ requests, requestRu, purgeRu, throttled, removed }: Usage) {

@@ -6,8 +6,8 @@
 
 import { machine } from '../../base/clock.ts'
 
-/** The shortest time for which a number is cached. */
-const freshMsMin = 500
+/** The shortest time for which a number is cached: less than the second between two looks of a page. */
+const freshMsMin = 400
 
 /**
  * The cost of a row (measured: 0.2 us). The real time of a count would depend on other work of the server.
