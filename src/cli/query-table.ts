@@ -4,7 +4,7 @@
  */
 
 import { timeText } from '../base/time-words.ts'
-import { cellsIn } from '../transfer/print-csv.ts'
+import { cellsIn, systemNames } from '../transfer/print-csv.ts'
 import { counted } from './counted.ts'
 import { printable, Table } from './table.ts'
 
@@ -13,8 +13,7 @@ const firstRowsMax = 200
 /** The most names that are listed of columns that only later rows have. */
 const lateColumnsMax = 10
 
-/** Properties that Mayfly adds to each item, and that say nothing to people. */
-const unshown = new Set(['_rid', '_self', '_etag', '_attachments'])
+const unshown: ReadonlySet<string> = new Set(systemNames)
 /** Columns that are seconds since 1970, unless they are far from now: then they are something else. */
 const times = new Set(['_ts', 'deadline', 'expiresAt'])
 const isTime = (column: string, value: number) => times.has(column) && value >= 1e9 && value < 1e11

@@ -1,6 +1,9 @@
 /**
  * Prints rows as CSV, so that `split-csv.ts` reads the same values again.
  *
+ * A whole item comes without the properties that Mayfly adds to it, except `_ts`: they say nothing to people,
+ * and an import does not store them. A row that names some of them has those.
+ *
  * Text that could be taken for something else ("7", "true", an empty text) is printed as a JSON text, with
  * quotes. Numbers that JavaScript prints otherwise (1.0, or more digits than a double has) come back as
  * text.
@@ -8,12 +11,15 @@
 
 import { JsonReader } from '../document/json-reader.ts'
 
+/** Properties that Mayfly adds to each item. They say nothing to people. */
+export const systemNames = ['_rid', '_self', '_etag', '_attachments'] as const
+
 /** The column for rows that are not objects. */
 const valueColumn = 'value'
 
 /** Adds the columns of a row that are new. */
 export function addColumns(row: string, columns: Set<string>): void {
-  for (const name of cellsIn(row).keys()) columns.add(name)
+  for (const name of tableCellsIn(row).keys()) columns.add(name)
 }
 
 export function csvHeader(columns: readonly string[]): string {
@@ -21,8 +27,14 @@ export function csvHeader(columns: readonly string[]): string {
 }
 
 export function csvRecord(row: string, columns: readonly string[]): string {
-  const values = cellsIn(row)
+  const values = tableCellsIn(row)
   return `${columns.map(name => valueCell(values.get(name), name)).join(',')}\r\n`
+}
+
+function tableCellsIn(row: string): Map<string, string> {
+  const values = cellsIn(row)
+  if (systemNames.every(name => values.has(name))) for (const name of systemNames) values.delete(name)
+  return values
 }
 
 /** The members of a row by name, as they are written. Of repeated names the last counts. */

@@ -570,6 +570,11 @@ test('a file is imported as it arrives, refused lines are told; an export gives 
   )
   const csv = await ask('GET', `${c}/export?format=csv&query=${query}`)
   assert.equal(csv.text, 'id,n\r\ni0,0\r\ni1,1\r\ni2,2\r\n')
+  // A table of whole items has what people wrote, and when. What a query names is there.
+  const head = async (more = '') => (await ask('GET', `${c}/export?format=csv${more}`)).text.split('\r\n')[0]
+  assert.equal(await head(), 'id,pk,n,_ts')
+  assert.equal(await head(`&query=${encodeURIComponent('SELECT * FROM c WHERE c.n < 3')}`), 'id,pk,n,_ts')
+  assert.equal(await head(`&query=${encodeURIComponent('SELECT c.id, c._etag FROM c')}`), 'id,_etag')
   assert.equal((await ask('GET', `${c}/export?query=${encodeURIComponent('SELEC')}`)).status, 400)
   assert.equal((await ask('POST', `${c}/import`, { rawBody: 'x' })).status, 400)
   const twice = await ok('POST', `${c}/import?name=items.jsonl.gz`, undefined, { rawBody, headers })
