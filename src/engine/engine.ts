@@ -186,12 +186,9 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /**
-   * Finds the key of the living item with this sequence number. Not charged: it is how a request names its
-   * item.
-   */
-  findKey(container: ContainerRecord, sequence: number): MaybePromise<ItemKey | undefined> {
-    return andThen(this.#store.readBySequence(container, sequence), ({ item }) => item?.key)
+  /** Finds the living item with this sequence number. Not charged: it is how a request names its item. */
+  findBySequence(container: ContainerRecord, sequence: number): MaybePromise<StoredItem | undefined> {
+    return andThen(this.#store.readBySequence(container, sequence), ({ item }) => item)
   }
 
   /** `bytes` is the size of the client's body. The charge is taken before the write. */

@@ -104,7 +104,7 @@ test('SQL page by page, with the lives of its rows, its charge and its plan', as
     rows.push(...page.rows)
     assert.equal(page.lives.length, page.rows.length)
     for (const [at, life] of page.lives.entries()) {
-      assert.equal(life.deadline, db.clock.now() + 100 + page.rows[at].n)
+      assert.deepEqual([life.ts, life.deadline], [db.clock.now(), db.clock.now() + 100 + page.rows[at].n])
       assert.equal((await ok('GET', `${c}/item?key=${life.key}`)).id, page.rows[at].id)
     }
     assert.ok(page.chargeRu > 2 && page.elapsedMs >= 0)
@@ -118,6 +118,11 @@ test('SQL page by page, with the lives of its rows, its charge and its plan', as
   assert.deepEqual([count.rows, count.lives], [[5], [null]])
   const point = await ok('POST', `${c}/query`, { id: 'q', text: 'SELECT c.id FROM c', partitionKey: ['p2'] })
   assert.deepEqual(point.rows, [{ id: 'i2' }])
+  // A query that reads nothing in vain wishes no index.
+  const keyed = { id: 'q', text: "SELECT c.id FROM c WHERE c.pk = 'p2'" }
+  const [ran, planned] = [await ok('POST', `${c}/query`, keyed), await ok('POST', `${c}/query/plan`, keyed)]
+  assert.deepEqual([ran.indexHit, ran.wishedIndexes, planned.wished], [1, [], []])
+  assert.equal(planned.text, 'Reads every item of one partition.')
   const plain = await ok('POST', `${c}/query`, { id: 'q', text: 'SELECT * FROM c' })
   assert.deepEqual(
     plain.lives.map((life: { deadline: number }) => life.deadline),

@@ -1,6 +1,6 @@
 /** Queries: SQL over containers, filters and pipelines over collections, page by page, and their plans. */
 
-import { machine } from '../../base/clock.ts'
+import { machine, toEpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import { printExtendedJson } from '../../document/bson/extended-json.ts'
@@ -81,7 +81,8 @@ async function runSql(
     ...{ chargeRu, elapsedMs: tenths(elapsedMs), itemsRead, bytesRead, rowsOut, bytesOut },
     indexHit: itemsRead === 0 ? 1 : Math.min(1, rowsOut / itemsRead),
     usedIndexes: indexUse.used.map(printIndexPath),
-    wishedIndexes: indexUse.wished.map(printIndexPath),
+    // Where every item that was read came out, no index would have read less.
+    wishedIndexes: rowsOut < itemsRead ? indexUse.wished.map(printIndexPath) : [],
     deadSkipped: (await deadOf(service, container)).value.backlog,
   }
 }
@@ -98,13 +99,14 @@ async function livesOf(
     const life = origins?.[2 * row]
     const sequence = origins?.[2 * row + 1]
     if (life === undefined || sequence === undefined || sequence < 0) return null
-    const key = await engine.findKey(container, sequence)
-    const deadline = life >= 0 ? null : -life
-    const { dies } = judgeLife({ moment, policy: container.policy }, { ts: Math.max(0, life) as never, deadline })
+    const item = await engine.findBySequence(container, sequence)
+    // Dead or deleted since the page was made: then only its origin knows when it died.
+    const { ts, deadline } = item ?? { ts: toEpochSeconds(Math.max(0, life)), deadline: life >= 0 ? null : -life }
+    const { dies } = judgeLife({ moment, policy: container.policy }, { ts, deadline })
     return {
-      ts: life >= 0 ? life : null,
+      ts: item !== undefined || life >= 0 ? ts : null,
       deadline: dies === neverDeadline ? null : dies,
-      key: key === undefined ? null : printKey(key),
+      key: item === undefined ? null : printKey(item.key),
     }
   })
   return Promise.all(lives)
@@ -250,7 +252,10 @@ async function sqlPlan({ nosql }: ExplorerService, container: ContainerRecord, b
   const { index, idOrder } = explained
   const paths = index?.index.definition.components.map(({ path }) => printIndexPath(path)) ?? []
   const source = index !== undefined ? 'index' : idOrder !== undefined ? 'ids' : 'scan'
-  const wished = index === undefined && wish !== undefined ? [printIndexPath(wish)] : []
+  // All items of one partition have its key, so an index on it would not help.
+  const needless = isCrossPartition ? [] : container.partitionKey.paths.map(path => `${path}/?`)
+  const wishes = index === undefined && wish !== undefined ? [printIndexPath(wish)] : []
+  const wished = wishes.filter(path => !needless.includes(path))
   return {
     source,
     indexes: index === undefined ? [] : [{ paths, state: 'ready', declared: index.index.isDeclared }],

@@ -59,7 +59,7 @@ export class WatchedLives {
       if (container !== this.collection.container.number || alive.has(sequence)) continue
       // Others get a turn.
       if (++lookups % lookupsMax === 0) await nextSlice()
-      if ((await this.#engine.findKey(this.collection.container, sequence)) !== undefined) alive.add(sequence)
+      if ((await this.#engine.findBySequence(this.collection.container, sequence)) !== undefined) alive.add(sequence)
     }
     return origin => alive.has(origin.sequence) || (origin.sequence === -1 && isOriginAlive(origin, living))
   }

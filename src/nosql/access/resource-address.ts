@@ -157,7 +157,7 @@ async function nameWithin(
   if (isScriptKind(type)) return (await findResource(await openScripts(engine, view, type), rid, innerRidChars))?.id
   const sequence = type === 'docs' ? sequenceOfRid(container, rid) : undefined
   if (sequence === undefined) return undefined
-  const key = await engine.findKey(container, sequence)
+  const key = (await engine.findBySequence(container, sequence))?.key
   const components = namedPartitionKey(view, partitionKey)
   if (components !== undefined && key?.pk !== canonicalPartitionKey(components)) return undefined
   return key?.id
