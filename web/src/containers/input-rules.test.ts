@@ -7,7 +7,7 @@ test('a field is refused with its reason', () => {
   for (const text of ['0', '-5', '2147483648', 'soon', ''])
     assert.equal(readTtlField('on', text).problem, ttlProblem, text)
   assert.deepEqual([readTtlField('off', 'x').defaultTtl, readTtlField('no default', 'x').defaultTtl], [null, -1])
-  for (const id of ['', ' ', 'a/b', 'a?', 'a#', 'x'.repeat(256), 'a ']) assert.ok(idProblem(id), id)
+  for (const id of ['', ' ', 'a/b', 'a?', 'a#', '.', '..', 'x'.repeat(256), 'a ']) assert.ok(idProblem(id), id)
   assert.equal(idProblem('sessions'), undefined)
   for (const path of ['', 'userId', '/', '/a,/b,/c,/d']) assert.ok(keyProblem('nosql', path), path)
   assert.equal(keyProblem('nosql', '/tenant, /user/id'), undefined)

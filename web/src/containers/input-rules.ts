@@ -26,6 +26,8 @@ export function idProblem(id: string): string | undefined {
   if (id.trim() === '') return 'Give it a name.'
   if (id.length > idCharsMax) return `Use at most ${idCharsMax} characters.`
   if (/[/\\?#]/.test(id)) return 'A name cannot have / \\ ? or #.'
+  // Browsers take them for a way through folders, so no address could name it.
+  if (id === '.' || id === '..') return 'A name cannot be . or ..'
   if (id.endsWith(' ')) return 'A name cannot end with a space.'
   return undefined
 }
