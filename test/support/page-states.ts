@@ -211,7 +211,7 @@ async function openFirst(page: Page): Promise<void> {
 /** Types into the open item, and lets somebody else be faster with saving. */
 async function makeConflict(page: Page): Promise<void> {
   await openFirst(page)
-  await page.locator('.cm-content').click()
+  await page.locator('.cm-line').first().click()
   await page.keyboard.press('ControlOrMeta+Home')
   await page.keyboard.press('End')
   await page.keyboard.insertText('\n  "qty": 2,')
