@@ -232,12 +232,106 @@ explorer.test('two people change one item: the diff, then a merge that has both'
   await container.item('one', 'a').replace({ id: 'one', pk: 'a', mine: 1, cart: [1, 2], theirs: 2, ttl: 1800 } as never)
   await page.getByRole('button', { name: /^Save/ }).click()
   await page.getByText('Someone else saved this item at').waitFor()
+  await page.locator('.split.wide').waitFor()
   assert.equal((await container.item('one', 'a').read()).resource.mine, 1)
   await assertAccessible(page, 'a conflict')
   await page.getByRole('button', { name: 'Merge: theirs plus your mine' }).click()
   await page.getByText('Someone else saved this item at').waitFor({ state: 'detached' })
   const { id, mine, theirs, ttl } = (await container.item('one', 'a').read()).resource
   assert.deepEqual({ id, mine, theirs, ttl }, { id: 'one', mine: 2, theirs: 2, ttl: 1800 })
+})
+
+explorer.test('a text that is not saved is left only by somebody who says so', {}, async opened => {
+  const { container } = await withItems([{ id: 'one', n: 1 }, { id: 'two' }])
+  const { page } = opened
+  const asked: string[] = []
+  let mayLeave = false
+  page.on('dialog', dialog => {
+    asked.push(dialog.message())
+    void (mayLeave ? dialog.accept() : dialog.dismiss())
+  })
+  await opened.open('')
+  await page.locator('.tree a', { hasText: container.id }).click()
+  await row(page, 'one').click()
+  await edit(page, '"n": 1', '"n": 2')
+  const isKept = async (by: string) => {
+    await page.getByRole('heading', { name: 'one' }).waitFor()
+    assert.match(await page.locator('.pane .cm-content').innerText(), /"n": 2/, by)
+    assert.match(page.url(), /item=/, by)
+  }
+  const ways: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['another row', () => row(page, 'two').click()],
+    ['the cross', () => page.locator('.pane').getByRole('button', { name: 'Close' }).click()],
+    ['a new item', () => page.getByRole('button', { name: 'New item' }).click()],
+    ['a tab', () => page.getByRole('tab', { name: 'Query' }).click()],
+    [
+      'the button Back',
+      () => page.evaluate('new Promise(done => (addEventListener("popstate", done), history.back()))'),
+    ],
+  ]
+  for (const [by, leave] of ways) {
+    await leave()
+    await isKept(by)
+  }
+  assert.deepEqual(
+    asked,
+    ways.map(() => 'one has changes that are not saved. Leave it?'),
+  )
+  mayLeave = true
+  await row(page, 'two').click()
+  await page.getByRole('heading', { name: 'two' }).waitFor()
+  // What was saved, thrown away or deleted by this person needs no question.
+  const questions = asked.length
+  await page.getByRole('button', { name: 'New item' }).click()
+  await edit(page, '"id": ""', '"id": "three"')
+  await page.getByRole('button', { name: 'Discard' }).click()
+  await page.getByRole('heading', { name: 'New item' }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'New item' }).click()
+  await edit(page, '"id": ""', '"id": "three"')
+  await page.getByRole('button', { name: /^Create/ }).click()
+  await page.getByRole('heading', { name: 'three' }).waitFor()
+  await edit(page, '"three"', '"three", "n": 1')
+  await page.locator('.pane').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Delete 1 item' }).click()
+  await row(page, 'three').waitFor({ state: 'detached' })
+  assert.equal(asked.length, questions)
+})
+
+explorer.test(
+  'an item that somebody else deletes leaves the list, and its pane says so',
+  { failures: [404] },
+  async opened => {
+    const { container, path } = await withItems([{ id: 'one', n: 7 }, { id: 'two' }])
+    const { page } = opened
+    await openItem(opened, path, 'one')
+    await container.item('one', 'a').delete()
+    await page.getByText('This item is gone: somebody has deleted it.').waitFor()
+    await row(page, 'one').waitFor({ state: 'detached' })
+    assert.equal(await rows(page).count(), 1)
+    await page.getByRole('button', { name: 'Save as new…' }).click()
+    await page.getByRole('button', { name: /^Create/ }).click()
+    await page.getByRole('heading', { name: 'one' }).waitFor()
+    assert.equal((await container.item('one', 'a').read()).resource.n, 7)
+    // Also where nobody has opened it.
+    await container.item('two', 'a').delete()
+    await row(page, 'two').waitFor({ state: 'detached' })
+  },
+)
+
+explorer.test('a long name leaves room for what can be done', {}, async ({ page, open }) => {
+  const { database } = await client.databases.createIfNotExists({ id: 'shop' })
+  const id = 'n'.repeat(255)
+  const { container } = await database.containers.create({ id, partitionKey: '/pk' })
+  for (const width of [1440, 1024, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    await open(`data/shop/${id}/items`)
+    const menu = await page
+      .getByRole('button', { name: `More actions for ${id}` })
+      .first()
+      .boundingBox()
+    assert.ok(menu && menu.x + menu.width <= width, `at ${width} px the menu is at ${menu?.x}`)
+  }
+  await container.delete()
 })
 
 explorer.test('quick actions give another life at once', {}, async opened => {

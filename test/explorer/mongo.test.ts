@@ -64,6 +64,12 @@ explorer.test(
     await page.getByRole('dialog', { name: 'until_1' }).getByLabel('Dies after the date by').fill('0')
     await page.getByRole('dialog', { name: 'until_1' }).getByRole('button', { name: 'Save' }).click()
     await page.getByText('at the date', { exact: true }).waitFor()
+    await page.getByRole('tab', { name: 'Documents' }).click()
+    await page.locator('.gr[data-key] .c-ttl', { hasText: '–date' }).waitFor()
+    await page.locator('.gr[data-key]').click()
+    await page.getByText('a date in it says so, by a TTL index.').waitFor()
+    await page.locator('.quick button:disabled', { hasText: '+1 h' }).waitFor()
+    await open('data/support/parcels/settings')
     await explorer.db.clock.advance('120s')
     assert.equal(await parcels.countDocuments(), 0)
 

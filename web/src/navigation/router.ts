@@ -12,35 +12,48 @@ export const shown = computed((): ContainerRoute | undefined =>
   route.value.name === 'container' ? route.value : undefined,
 )
 
-/** A screen with unsaved text may ask before it is left; it returns false to stay. */
-let mayLeave: (() => boolean) | undefined
+/** A screen with unsaved text may ask before it is left; `ask` returns false to stay. */
+let guard: { ask: () => boolean; stop: (event: BeforeUnloadEvent) => void } | undefined
 
-/** Asks before the screen is left, or before the tab is closed; returns what ends that. */
-export function guardLeaving(guard: () => boolean): () => void {
-  mayLeave = guard
-  const stop = (event: BeforeUnloadEvent) => {
-    event.preventDefault()
-  }
-  addEventListener('beforeunload', stop)
+/** Asks before the text is left, or before the tab is closed; returns what ends that. */
+export function guardLeaving(ask: () => boolean): () => void {
+  letGo()
+  const mine = { ask, stop: (event: BeforeUnloadEvent) => event.preventDefault() }
+  guard = mine
+  addEventListener('beforeunload', mine.stop)
   return () => {
-    if (mayLeave === guard) mayLeave = undefined
-    removeEventListener('beforeunload', stop)
+    if (guard === mine) letGo()
   }
+}
+
+/** The text was saved, thrown away or taken along: there is nothing to ask. */
+export function letGo(): void {
+  if (guard) removeEventListener('beforeunload', guard.stop)
+  guard = undefined
 }
 
 /** Asks the screen with unsaved text; false: stay. */
 export function canLeave(): boolean {
-  return mayLeave === undefined || mayLeave()
+  return guard === undefined || guard.ask()
+}
+
+/** Parameters that name what is open. Others change how it is shown, and no text is lost. */
+const openParams = ['item', 'script', 'new', 'part']
+
+let address = location.pathname + location.search
+
+function mayGoTo(next: string): boolean {
+  const [from, to] = [new URL(address, location.href), new URL(next, location.href)]
+  const isSame = openParams.every(name => from.searchParams.get(name) === to.searchParams.get(name))
+  return (isSame && from.pathname === to.pathname) || canLeave()
 }
 
 /** Goes to an address of this page. `replace` leaves no trace in the history: for parameters. */
-export function go(address: string, { replace = false } = {}): void {
-  if (address === location.pathname + location.search) return
-  const next = new URL(address, location.href)
-  const isElsewhere = next.pathname !== location.pathname
-  if (isElsewhere && !canLeave()) return
-  if (replace) history.replaceState(null, '', address)
-  else history.pushState(null, '', address)
+export function go(next: string, { replace = false } = {}): void {
+  if (next === address || !mayGoTo(next)) return
+  if (replace) history.replaceState(null, '', next)
+  else history.pushState(null, '', next)
+  address = next
   route.value = here()
 }
 
@@ -72,6 +85,10 @@ function followLink(event: MouseEvent): void {
 }
 
 addEventListener('popstate', () => {
+  const next = location.pathname + location.search
+  // The browser has gone there already.
+  if (!mayGoTo(next)) return history.pushState(null, '', address)
+  address = next
   route.value = here()
 })
 document.addEventListener('click', followLink)

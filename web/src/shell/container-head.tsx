@@ -47,7 +47,7 @@ export function ContainerHead({ route, container }: { route: ContainerRoute; con
   return (
     <div class="chead">
       <div class="chead-row">
-        <h1>
+        <h1 title={`${database} / ${id}`}>
           <span>{database} / </span>
           {id}
         </h1>

@@ -66,7 +66,7 @@ export function BrushedItems({ name, container, span: { from, to }, total }: Bru
         </thead>
         <tbody>
           {items.map(item => (
-            <Row key={item.key} name={name} item={item} />
+            <Row key={item.key} name={name} item={item} isByDate={container.ttl.kind === 'date'} />
           ))}
         </tbody>
       </table>
@@ -82,10 +82,10 @@ export function BrushedItems({ name, container, span: { from, to }, total }: Bru
   )
 }
 
-function Row({ name, item }: { name: ContainerName; item: ListedItem }) {
+function Row({ name, item, isByDate }: { name: ContainerName; item: ListedItem; isByDate: boolean }) {
   const nowMs = useLifeClock(item).value || itemNowMs()
   const urgency = urgencyOf(item, nowMs)
-  const by = item.rule === 'own' ? `own ttl ${item.ttl ?? ''}` : 'inherited'
+  const by = item.rule !== 'own' ? 'inherited' : isByDate ? 'a date in it' : `own ttl ${item.ttl ?? ''}`
   return (
     <tr class={urgencyClass[urgency]}>
       <td class="mono">

@@ -82,7 +82,7 @@ export function ExpiryScreen({ route, container }: ScreenProps) {
         <div class="chart-box">{shown && <Chart shown={shown} span={span} hidden={hidden} api={container.api} />}</div>
         {shown && <Numbered shown={shown} />}
       </section>
-      {shown && <Sentence route={route} shown={shown} span={span} api={container.api} />}
+      {shown && <Sentence route={route} shown={shown} span={span} container={container} />}
       {span && covered && (
         <BrushedItems
           name={{ database, container: route.container }}
@@ -112,11 +112,11 @@ function spanOf({ from, to }: Readonly<Record<string, string>>): Span | undefine
   return Number.isSafeInteger(span.from) && Number.isSafeInteger(span.to) && span.to > span.from ? span : undefined
 }
 
-function legendOf({ defaultTtl }: Container): LegendEntry<SeriesName>[] {
+function legendOf({ defaultTtl, ttl }: Container): LegendEntry<SeriesName>[] {
   const inherited = defaultTtl !== null && defaultTtl > 0 ? `inherited ${spanText(defaultTtl)}` : 'inherited'
   return [
     { series: 'inherited', label: inherited, swatch: 'inherited' },
-    { series: 'own', label: 'own ttl', swatch: 'own' },
+    { series: 'own', label: ttl.kind === 'date' ? 'by a date' : 'own ttl', swatch: 'own' },
     { series: 'removed', label: 'removed', swatch: 'removed' },
     { series: 'waiting', label: 'waiting to be removed', swatch: 'waiting' },
   ]
@@ -222,10 +222,10 @@ interface SentenceProps {
   route: ContainerRoute
   shown: Shown
   span: Span | undefined
-  api: Container['api']
+  container: Container
 }
 
-function Sentence({ route, shown: { forecast }, span, api }: SentenceProps) {
+function Sentence({ route, shown: { forecast }, span, container: { api, ttl } }: SentenceProps) {
   const nowMs = itemNowMs()
   if (!span) {
     return (
@@ -247,7 +247,9 @@ function Sentence({ route, shown: { forecast }, span, api }: SentenceProps) {
           {countedItems(inherited + own, api)} {inherited + own === 1 ? 'dies' : 'die'}{' '}
           {`between ${time(span.from)} and ${time(span.to)}.`}
         </b>{' '}
-        {count(inherited)} inherit, {count(own)} have their own ttl.
+        {ttl.kind === 'date'
+          ? 'A date in each of them says so.'
+          : `${count(inherited)} inherit, ${count(own)} have their own ttl.`}
       </p>
       <button type="button" class="btn sm" onClick={() => setParams({ from: undefined, to: undefined })}>
         Clear

@@ -272,7 +272,7 @@ export function ItemGrid(props: ItemGridProps) {
             index={firstIndex + index}
             offset={rowOffset(firstIndex + index, rowHeight, place)}
             columns={columns}
-            defaultTtl={container.defaultTtl}
+            container={container}
             isOpen={item.key === openKey}
             isChecked={selection.has(item.key)}
             isFocused={item.key === focusable}

@@ -13,8 +13,11 @@ import { batch, computed, signal } from '@preact/signals'
 import { getItems, type ListOrder, type ListQuery } from '../../api/calls.ts'
 import { isAborted } from '../../api/client.ts'
 import type { Change, ContainerName, Filter, ListedItem } from '../../api/shapes.ts'
+import { itemNowMs } from '../../time/clock.ts'
 
 const pageSize = 100
+/** Longer than it takes until a death is counted and told. */
+const dyingMs = 2000
 /** As many as the server sends at once. */
 const largePageSize = 1000
 /** More rows are not kept. */
@@ -211,6 +214,18 @@ export class ItemList {
     } catch {
       // The next second asks again.
     }
+  }
+
+  /**
+   * Whether somebody must have deleted one of these rows, which no event tells: all rows are here, and more of
+   * them than the server counts. Those that are dying now may be counted already.
+   */
+  hasMoreThan(living: number): boolean {
+    const { from, to } = this.#state
+    if (!this.isAtEnd.peek() || this.startIndex.peek() > 0 || from !== undefined || to !== undefined) return false
+    const soonMs = itemNowMs() + dyingMs
+    const lasting = this.rows.peek().filter(({ deadline }) => deadline === null || deadline * 1000 > soonMs)
+    return lasting.length > living
   }
 
   remove(keys: ReadonlySet<string>): void {

@@ -1,6 +1,6 @@
 /** One row of the grid. */
 
-import type { ListedItem } from '../../api/shapes.ts'
+import type { Container, ListedItem } from '../../api/shapes.ts'
 import { useLifeClock } from '../../components/countdown.tsx'
 import { ExpiresCell } from '../../components/expires-cell.tsx'
 import { urgencyClass, urgencyOf } from '../../components/life.ts'
@@ -23,7 +23,7 @@ interface ItemRowProps {
   index: number
   offset: number
   columns: readonly Column[]
-  defaultTtl: number | null
+  container: Pick<Container, 'defaultTtl' | 'ttl'>
   isOpen: boolean
   isChecked: boolean
   isFocused: boolean
@@ -35,11 +35,15 @@ interface ItemRowProps {
 }
 
 /** The ttl that counts for an item, and whose it is. */
-export function ttlOf({ ttl, rule }: ListedItem, defaultTtl: number | null): { ttl: string; source: string } {
+export function ttlOf(
+  { ttl, rule }: Pick<ListedItem, 'ttl' | 'rule'>,
+  { defaultTtl, ttl: { kind } }: Pick<Container, 'defaultTtl' | 'ttl'>,
+): { ttl: string; source: string } {
+  if (kind === 'date') return { ttl: '–', source: rule === 'own' ? 'date' : '' }
   if (ttl !== null) return { ttl: String(ttl), source: rule === 'off' ? 'only data' : 'own' }
   if (rule === 'final') return { ttl: '–', source: '' }
   if (defaultTtl !== null && defaultTtl > 0) return { ttl: String(defaultTtl), source: 'inherited' }
-  return { ttl: '–', source: rule === 'own' ? 'date' : '' }
+  return { ttl: '–', source: '' }
 }
 
 function partText(value: unknown): string {
@@ -92,11 +96,10 @@ function Cell({
 }
 
 export function ItemRow(props: ItemRowProps) {
-  const { item, index, offset, columns, defaultTtl, isOpen, isChecked, isFocused, isStruck, isPending, handlers } =
-    props
+  const { item, index, offset, columns, container, isOpen, isChecked, isFocused, isStruck, isPending, handlers } = props
   const nowMs = useLifeClock(item).value || item.ts * 1000
   const urgency = item.isDead ? 'dead' : urgencyOf(item, nowMs)
-  const ttl = ttlOf(item, defaultTtl)
+  const ttl = ttlOf(item, container)
   const look = isStruck ? 'died' : urgency === 'dead' && !item.isDead ? 'died' : urgencyClass[urgency]
   const first = columns.find(({ kind }) => kind === 'key' || kind === 'value')
   const firstText =

@@ -150,6 +150,10 @@ export function ItemsScreen({ route, container }: ScreenProps) {
         if (query === '') died.value += count
         counts.askSoon()
       }),
+      onLive('counts', ({ containers }) => {
+        const counted = containers.find(each => each.database === database && each.container === container.id)
+        if (counted && filter === 'all' && query === '' && list.hasMoreThan(counted.living)) reload()
+      }),
       onLive('catalog', reload),
       onLive('resync', reload),
       reconnections.subscribe(n => {

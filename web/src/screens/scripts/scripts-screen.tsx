@@ -8,7 +8,7 @@ import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { mayWrite } from '../../live/server-state.ts'
 import { useWatch } from '../../live/use-watch.ts'
-import { setParams } from '../../navigation/router.ts'
+import { letGo, setParams } from '../../navigation/router.ts'
 import { addressOf } from '../../navigation/routes.ts'
 import type { ScreenProps } from '../screen-props.ts'
 import { RunPanel } from './run-panel.tsx'
@@ -114,12 +114,14 @@ export function ScriptsScreen({ route, container }: ScreenProps) {
             script={isNew ? undefined : shown!.script}
             list={list}
             onSaved={(savedKind, script) => {
+              letGo()
               setOpened({ kind: savedKind, script })
               void loadList()
               setDirty(false)
               if (isNew) setTimeout(() => setParams({ new: undefined, kind: savedKind, script: script.id }))
             }}
             onDeleted={() => {
+              letGo()
               setOpened(undefined)
               // Otherwise it is the first of the list, and would be opened.
               setList({ ...list, [kind]: list[kind].filter(({ id }) => id !== wanted) })

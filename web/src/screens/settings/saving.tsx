@@ -1,10 +1,11 @@
 /** Saves a part of the settings: the call, the message afterwards, and the bar with the buttons. */
 
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { announce } from '../../components/announce.tsx'
 import { useSending } from '../../components/sending.ts'
 import { mayWrite } from '../../live/server-state.ts'
+import { guardLeaving } from '../../navigation/router.ts'
 import { SaveBar } from './save-bar.tsx'
 
 interface SavingProps {
@@ -29,6 +30,11 @@ interface Saving {
 export function useSaving({ isDirty, problem, label, isDanger, put, onDiscard }: SavingProps): Saving {
   const { isSending, error, send, forget } = useSending()
   const [note, setNote] = useState<string | undefined>()
+  useEffect(
+    () =>
+      isDirty ? guardLeaving(() => confirm('The settings have a change that is not saved. Leave it?')) : undefined,
+    [isDirty],
+  )
   const save = async () => {
     if (!isDirty || problem !== undefined || !mayWrite.value || !(await send(put))) return
     setNote('Saved.')

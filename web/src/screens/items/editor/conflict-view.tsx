@@ -4,6 +4,7 @@ import type { Container, WholeItem } from '../../../api/shapes.ts'
 import { CodeLine } from '../../../components/code-view.tsx'
 import { Icon } from '../../../components/icon.tsx'
 import { Refusal } from '../../../components/refusal.tsx'
+import { itemWord } from '../../../containers/words.ts'
 import { counted } from '../../../text/number-text.ts'
 import { itemNowMs } from '../../../time/clock.ts'
 import { fullTime } from '../../../time/time-text.ts'
@@ -97,7 +98,9 @@ export function ConflictView({
         <div class="note danger" role="alert">
           <Icon name="warning" />
           <span>
-            <b class="b">Someone else saved this item at {savedAt}, after you opened it.</b>{' '}
+            <b class="b">
+              Someone else saved this {itemWord(container.api)} at {savedAt}, after you opened it.
+            </b>{' '}
             <span class="t2">Nothing of yours was written. {summaryOf(merge)}</span>
           </span>
         </div>

@@ -22,11 +22,12 @@ const item = (api: Api) => (api === 'mongo' ? 'document' : 'item')
 /** `its own ttl is 60 s and it was last written at 13:50:49` */
 function reasonOf(
   explained: Explained,
-  container: Pick<Container, 'api' | 'defaultTtl'>,
+  container: Pick<Container, 'api' | 'defaultTtl' | 'ttl'>,
   { nowMs, zone }: When,
 ): string | undefined {
   const { ttl, ts, rule } = explained
   const { api, defaultTtl } = container
+  if (rule === 'own' && container.ttl.kind === 'date') return 'a date in it says so, by a TTL index.'
   const since = `was ${written(api)} at ${fullTime(ts * 1000, nowMs, zone)}`
   if (rule === 'own' && ttl !== null) return `its own ttl is ${ttl} s and it ${since}.`
   if (rule === 'inherited' && defaultTtl !== null)
@@ -37,7 +38,7 @@ function reasonOf(
 /** `explanation` is the server's own sentence, for what no rule here has words for. */
 export function explainSentence(
   explained: Explained,
-  container: Pick<Container, 'api' | 'defaultTtl'>,
+  container: Pick<Container, 'api' | 'defaultTtl' | 'ttl'>,
   explanation: Pick<Explanation, 'explanation'> | undefined,
   when: When,
 ): ExplainSentence {
@@ -56,7 +57,12 @@ export function explainSentence(
   if (deadline === null) {
     return {
       lead: 'Never dies:',
-      rest: ttl === -1 ? 'its own ttl is -1.' : `it has no ttl and the ${place(api)} has no default.`,
+      rest:
+        container.ttl.kind === 'date'
+          ? 'it has no date in a field with a TTL index.'
+          : ttl === -1
+            ? 'its own ttl is -1.'
+            : `it has no ttl and the ${place(api)} has no default.`,
     }
   }
   const reason = reasonOf(explained, container, when) ?? explanation?.explanation ?? ''
@@ -66,7 +72,12 @@ export function explainSentence(
     return { lead: `Died at ${at}:`, rest: `${reason} It waits to be removed; nobody sees it.` }
   }
   const without =
-    api === 'mongo' && rule === 'own' && ttl !== null && defaultTtl !== null && defaultTtl > 0
+    api === 'mongo' &&
+    rule === 'own' &&
+    container.ttl.kind !== 'date' &&
+    ttl !== null &&
+    defaultTtl !== null &&
+    defaultTtl > 0
       ? ` Without it, it would inherit ${spanText(defaultTtl)}.`
       : ''
   return { lead: `Alive. Dies at ${at} (in ${aboutText(Math.ceil(leftS))}):`, rest: `${reason}${without}` }
@@ -77,14 +88,20 @@ export const unknownSentence: ExplainSentence = {
   rest: 'it was never written, was deleted, or has died and been removed.',
 }
 
+/** Of an item whose time had not come. */
+export const deletedSentence = (api: Api): ExplainSentence => ({
+  lead: `This ${item(api)} is gone:`,
+  rest: 'somebody has deleted it.',
+})
+
 /** What saving does to the life: writing sets the time from which a ttl counts. */
 export function savingText(
   ttl: number | undefined,
-  container: Pick<Container, 'defaultTtl'>,
+  container: Pick<Container, 'defaultTtl' | 'ttl'>,
   when: When,
 ): ExplainSentence | undefined {
   const { defaultTtl } = container
-  if (defaultTtl === null) return undefined
+  if (defaultTtl === null || container.ttl.kind === 'date') return undefined
   const seconds = ttl ?? (defaultTtl > 0 ? defaultTtl : -1)
   if (seconds === -1) return { lead: 'never dies', rest: 'Saved like this, it' }
   const end = fullTime(when.nowMs + seconds * 1000, when.nowMs, when.zone)

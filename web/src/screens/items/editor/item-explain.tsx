@@ -21,6 +21,8 @@ interface ItemExplainProps {
   nowMs: number
   isWide: boolean
   isDead: boolean
+  /** Nobody knows when. */
+  isDeleted: boolean
   isChanged: boolean
   /** Of the text in the editor. */
   ttl: number | null | undefined
@@ -53,6 +55,7 @@ function whyNot(
   if (!mayWrite.value) return 'A read-only key cannot write'
   if (isChanged) return 'Save or discard your changes first'
   if (container.defaultTtl === null) return 'Time to Live is Off'
+  if (container.ttl.kind === 'date') return 'A date in the document says when it dies'
   if (set === '+1h' && item.deadline === null) return 'It never dies'
   if (set === 'never' && item.deadline === null && item.ttl === -1) return 'It never dies'
   if (set === 'inherit' && item.ttl === null) return 'It inherits already'
@@ -60,7 +63,8 @@ function whyNot(
 }
 
 export function ItemExplain(props: ItemExplainProps) {
-  const { name, container, item, sentence, nowMs, isWide, isDead, isChanged, ttl, onItem, onRefused, onPending } = props
+  const { name, container, item, sentence, nowMs, isWide, isDead, isDeleted, isChanged, ttl } = props
+  const { onItem, onRefused, onPending } = props
   const [pending, setPending] = useState<Pick<WholeItem, 'ts' | 'deadline'>>()
   const [problem, setProblem] = useState<string>()
   const give = async (set: NewLife) => {
@@ -97,7 +101,7 @@ export function ItemExplain(props: ItemExplainProps) {
         <b>{sentence.lead}</b> {sentence.rest}
       </p>
       {/* Of a death under an earlier setting nobody knows the time. */}
-      {!(isDead && item.deadline === null) && (
+      {!isDeleted && !(isDead && item.deadline === null) && (
         <Lifeline item={pending ?? item} api={container.api} nowMs={nowMs} isWide={isWide} />
       )}
       {!isDead && (

@@ -9,7 +9,7 @@ import { Refusal } from '../../../components/refusal.tsx'
 import { itemWord } from '../../../containers/words.ts'
 import { keyText } from '../../../navigation/key-caps.tsx'
 import { useKeys } from '../../../navigation/keyboard.ts'
-import { guardLeaving, setParams } from '../../../navigation/router.ts'
+import { guardLeaving, letGo, setParams } from '../../../navigation/router.ts'
 import { eachSecond } from '../../../time/clock.ts'
 import { zone } from '../../../time/zone.ts'
 import { ItemEditor, type ItemEditorHandle } from './item-editor.tsx'
@@ -23,6 +23,7 @@ let draft: string | undefined
 
 export function startNewItem(text: string): void {
   draft = text
+  letGo()
   setParams({ item: 'new', wide: '1' }, { replace: false })
 }
 
@@ -60,6 +61,7 @@ export function NewItemPane({ name, container, onClose, onSaved }: ItemPaneProps
       const item = await createItem(name, text)
       announce(`${item.id} is saved`)
       onSaved(item)
+      letGo()
       setParams({ item: item.key })
     } catch (thrown) {
       setSaving(false)
@@ -110,7 +112,14 @@ export function NewItemPane({ name, container, onClose, onSaved }: ItemPaneProps
             ? 'Extended JSON keeps every type. Without _id the server gives one.'
             : 'id and partition key cannot be changed later.'}
         </span>
-        <button type="button" class="btn" onClick={onClose}>
+        <button
+          type="button"
+          class="btn"
+          onClick={() => {
+            letGo()
+            onClose()
+          }}
+        >
           Discard
         </button>
         <button type="button" class="btn pri" disabled={isSaving} onClick={save}>

@@ -17,13 +17,13 @@ import { mayWrite } from '../../../live/server-state.ts'
 import { showDialog } from '../../../navigation/dialogs.ts'
 import { keyText } from '../../../navigation/key-caps.tsx'
 import { useKeys } from '../../../navigation/keyboard.ts'
-import { guardLeaving } from '../../../navigation/router.ts'
+import { guardLeaving, letGo } from '../../../navigation/router.ts'
 import { plainId } from '../../../text/id-text.ts'
 import { bytesText, counted } from '../../../text/number-text.ts'
 import { agoText, fullTime } from '../../../time/time-text.ts'
 import { zone } from '../../../time/zone.ts'
 import { ConflictView } from './conflict-view.tsx'
-import { explainSentence, unknownSentence } from './explain-text.ts'
+import { deletedSentence, explainSentence, unknownSentence } from './explain-text.ts'
 import { ItemEditor, type ItemEditorHandle } from './item-editor.tsx'
 import { ItemExplain } from './item-explain.tsx'
 import type { Beside } from './item-extensions.ts'
@@ -88,12 +88,17 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
   const [theirs, setTheirs] = useState<WholeItem>()
   const [error, setError] = useState<unknown>()
   const [isSaving, setSaving] = useState(false)
+  const [isGone, setGone] = useState(false)
   const [isSystemOpen, setSystemOpen] = useState(false)
   const editor = useRef<ItemEditorHandle | undefined>(undefined)
   const word = itemWord(api)
   const isChanged = text !== item.text
   const nowMs = useLifeClock(item).value || item.ts * 1000
-  const isDead = item.isDead || (item.deadline !== null && item.deadline * 1000 <= nowMs)
+  const hasDied = item.isDead || (item.deadline !== null && item.deadline * 1000 <= nowMs)
+  const isDeleted = isGone && !hasDied
+  const isDead = isGone || hasDied
+  /** By this pane: then nobody has to find out that it is gone. */
+  const isDeleting = useRef(false)
   const latest = useRef({ item, isChanged })
   latest.current = { item, isChanged }
 
@@ -111,11 +116,23 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
   }
   useEffect(() => {
     const look = async () => {
-      if (latest.current.isChanged) return
-      const next = await getItem(name, item.key).catch(() => undefined)
-      if (next && !latest.current.isChanged && next.etag !== latest.current.item.etag) take(next)
+      if (isDeleting.current) return
+      try {
+        const next = await getItem(name, item.key)
+        if (!latest.current.isChanged && next.etag !== latest.current.item.etag) take(next)
+      } catch (thrown) {
+        if (thrown instanceof ApiError && thrown.status === 404) leave()
+      }
     }
+    let living = container.living
     const ends = [
+      // No event tells which item was deleted, only that there are fewer.
+      onLive('counts', ({ containers }) => {
+        const counted = containers.find(each => each.database === name.database && each.container === container.id)
+        if (!counted) return
+        if (counted.living < living) void look()
+        living = counted.living
+      }),
       onLive('changes', ({ changes }) => {
         if (changes.some(({ key }) => key === item.key)) void look()
       }),
@@ -151,18 +168,23 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
     }
     setSaving(false)
   }
+  /** The server has it no more. If its time has not come, somebody has deleted it. */
+  const leave = () => {
+    setGone(true)
+    onGone(item.key)
+  }
   const refuse = (thrown: unknown) => {
     if (thrown instanceof ApiError && thrown.status === 412) {
       if (thrown.item) {
         setTheirs(thrown.item)
+        // Two texts side by side need the room.
+        onWide(true)
         announceNow(`Someone else saved ${plainId(item.id)} after you opened it`)
-      } else {
-        setItem({ ...item, isDead: true })
-      }
+      } else leave()
       return
     }
     if (thrown instanceof ApiError && thrown.status === 404) {
-      setItem({ ...item, isDead: true })
+      leave()
       return
     }
     setError(thrown)
@@ -189,6 +211,7 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
       <section class="pane" aria-label={`Conflict in ${word} ${plainId(item.id)}`}>
         <PaneHead id={item.id} onClose={onClose} onBack={() => setTheirs(undefined)}>
           <span class="pill danger">Not saved</span>
+          <span class="grow" />
         </PaneHead>
         <ConflictView
           merge={mergeTexts(item.text, theirs.text, text)}
@@ -230,7 +253,7 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
     <section class="pane" aria-label={`${word} ${plainId(item.id)}`}>
       <PaneHead id={item.id} onClose={onClose} onBack={onClose}>
         {isDead ? (
-          <span class="pill dead">Dead</span>
+          <span class="pill dead">{isDeleted ? 'Gone' : 'Dead'}</span>
         ) : item.deadline === null ? (
           <span class="pill never">Alive</span>
         ) : (
@@ -272,10 +295,15 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
         name={name}
         container={container}
         item={item}
-        sentence={explainSentence({ ...item, isDead }, container, item.explanation, { nowMs, zone: zoneNow })}
+        sentence={
+          isDeleted
+            ? deletedSentence(api)
+            : explainSentence({ ...item, isDead }, container, item.explanation, { nowMs, zone: zoneNow })
+        }
         nowMs={nowMs}
         isWide={isWide}
         isDead={isDead}
+        isDeleted={isDeleted}
         isChanged={isChanged}
         ttl={ownTtl(text)}
         onItem={next => {
@@ -291,8 +319,10 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
             <Icon name="info" />
             <span class="grow">
               This {word}{' '}
-              {item.deadline === null ? 'is gone' : `died at ${fullTime(item.deadline * 1000, nowMs, zoneNow)}`}.
-              {isExact && ` You can save it as a new ${word}.`}
+              {isDeleted || item.deadline === null
+                ? 'is gone'
+                : `died at ${fullTime(item.deadline * 1000, nowMs, zoneNow)}`}
+              .{isExact && ` You can save it as a new ${word}.`}
             </span>
             {mayWrite.value && isExact && (
               <button type="button" class="btn sm" onClick={() => startNewItem(text)}>
@@ -346,9 +376,15 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
                     label={`Delete ${countedItems(1, api)}`}
                     onClose={close}
                     run={async () => {
-                      await deleteItem(name, item.key, latest.current.item.etag)
+                      isDeleting.current = true
+                      try {
+                        await deleteItem(name, item.key, latest.current.item.etag)
+                      } catch (thrown) {
+                        isDeleting.current = false
+                        throw thrown
+                      }
                       onGone(item.key)
-                      setText(item.text)
+                      letGo()
                       onClose()
                       showToast({ title: `${plainId(item.id)} is deleted.` })
                     }}

@@ -17,8 +17,10 @@ interface HintOf {
 export function ttlHint({ ttl, item, container, isChanged, nowMs, zone }: HintOf): Hint | undefined {
   const { defaultTtl } = container
   if (ttl === null) return undefined
+  if (container.ttl.kind === 'date') {
+    return ttl === undefined ? undefined : { text: 'only data: a date says when it dies', tone: 'plain' }
+  }
   if (Number.isNaN(ttl)) return { text: 'ttl is a whole number of seconds, or -1', tone: 'danger' }
-  if (container.ttl.kind === 'date' && ttl === undefined) return undefined
   if (defaultTtl === null) {
     return ttl === undefined ? undefined : { text: 'only data: Time to Live is Off', tone: 'plain' }
   }
