@@ -112,3 +112,30 @@ lines.test(
     await page.waitForURL('**/carts/items')
   },
 )
+
+lines.test(
+  'what was opened while nobody answered comes when somebody does',
+  { losesConnection: true },
+  async ({ page, open }) => {
+    const container = await explorer.newContainer({ defaultTtl: 3600 })
+    await container.items.create({ id: 'one', pk: 'p' })
+    await open(`data/${container.database.id}/items/items`)
+    await row(page, 'one').waitFor()
+    line.cut()
+    await bar(page).getByText('The server does not answer.').waitFor()
+    await row(page, 'one').click()
+    await page.locator('.pane').getByText('The server does not answer.').waitFor()
+    line.mend()
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.locator('.pane .cm-content').waitFor()
+    await page.locator('.dock').getByText('RU/s', { exact: false }).first().waitFor()
+
+    line.cut()
+    await bar(page).getByText('The server does not answer.').waitFor()
+    await page.getByRole('tab', { name: 'Load' }).click()
+    await page.getByText('The server does not answer. This screen comes when it does again.').waitFor()
+    line.mend()
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByText('RU per second').waitFor()
+  },
+)

@@ -24,7 +24,7 @@ export interface PageOptions {
   readonly isMotionReduced?: boolean
   /** Statuses of the API that this test provokes. The browser reports each as an error in the console. */
   readonly failures?: readonly number[]
-  /** For a test that breaks the line: the browser reports each call that nobody answers. */
+  /** For a test that breaks the line: the browser reports each request that nobody answers. */
   readonly losesConnection?: boolean
 }
 
@@ -130,7 +130,7 @@ export async function openPageOf(browser: Browser, endpoint: string, options: Pa
       const status = Number(/^Failed to load resource: .* status of (\d+)/.exec(message.text())?.[1])
       const isOfApi = message.location().url.startsWith(`${endpoint}/_explorer/api/`)
       const isLost = losesConnection && /^Failed to load resource: net::ERR_|^GET .* net::ERR_/.test(message.text())
-      if (!(isOfApi && (failures.includes(status) || isLost)))
+      if (!(isLost || (isOfApi && failures.includes(status))))
         problems.push(`console: ${message.text()} ${message.location().url}`)
     })
     page.on('pageerror', error => problems.push(`error in the page: ${error.stack ?? error.message}`))

@@ -133,13 +133,10 @@ export class LiveHub {
   }
 
   #lookLater(): void {
-    this.#timer = machine.setTimeout(
-      () => {
-        this.#lookLater()
-        this.#lookOnce()
-      },
-      msToNextLook(this.#service.clock.nowMs()),
-    )
+    this.#timer = machine.setTimeout(() => {
+      this.#lookLater()
+      this.#lookOnce()
+    }, msToNextLook(this.#service.clock.nowMs()))
     this.#timer.unref()
   }
 

@@ -1,5 +1,6 @@
 /** The page of one container: its header with facts and tabs, and the screen below. */
 
+import { connection } from '../live/connection.ts'
 import { databases, findContainer } from '../live/server-state.ts'
 import { useKeys } from '../navigation/keyboard.ts'
 import { goToScreen } from '../navigation/router.ts'
@@ -34,7 +35,7 @@ export function ContainerPage({ route }: { route: ContainerRoute }) {
     <section class="screen on" aria-label={`${route.container}, ${route.screen}`}>
       <ContainerHead route={route} container={container} />
       <DropZone name={route} container={container} />
-      {error !== undefined && <p class="pad danger">{noScreenText(error)}</p>}
+      {error !== undefined && <p class="pad danger">{noScreenText(error, connection.value === 'lost')}</p>}
       {!entry && <p class="pad t2">This screen is not for collections of MongoDB.</p>}
       {Screen && entry && <Screen key={`${route.database}/${route.container}`} route={route} container={container} />}
     </section>

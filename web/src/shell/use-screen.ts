@@ -1,8 +1,9 @@
 /** The code of a screen, which is loaded when the screen is opened. */
 
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../api/client.ts'
+import { reconnections } from '../live/connection.ts'
 
 export type LoadScreenCode<Props> = () => Promise<ComponentType<Props>>
 
@@ -12,11 +13,13 @@ export type LoadScreenCode<Props> = () => Promise<ComponentType<Props>>
 const lostCode =
   /dynamically imported module|Importing a module script failed|'text\/html' is not a valid JavaScript MIME|preload CSS/
 
+const isLostCode = (error: unknown) => error !== undefined && lostCode.test(messageOf(error))
+
 /** Why a screen is not there: its code did not come, or fails by itself. */
-export function noScreenText(error: unknown): string {
-  const message = messageOf(error)
-  if (lostCode.test(message)) return 'The page did not load this screen. Reload the page to get the present version.'
-  return `This screen failed: ${message}`
+export function noScreenText(error: unknown, isLost: boolean): string {
+  if (isLostCode(error) && isLost) return 'The server does not answer. This screen comes when it does again.'
+  if (isLostCode(error)) return 'The page did not load this screen. Reload the page to get the present version.'
+  return `This screen failed: ${messageOf(error)}`
 }
 
 /** By the function that loads it. */
@@ -42,8 +45,15 @@ export function useScreen<Props>(load: LoadScreenCode<Props> | undefined) {
       isWanted = false
     }
   }, [load])
+  const error = failed?.load === load ? failed?.error : undefined
+  // Browsers do not ask twice for code that did not come. Every screen has an address, so nothing is lost.
+  const connections = useRef(reconnections.value)
+  useEffect(() => {
+    if (isLostCode(error) && reconnections.value > connections.current) location.reload()
+    connections.current = reconnections.value
+  }, [error, reconnections.value])
   return {
     Screen: loaded.get(load) as ComponentType<Props> | undefined,
-    error: failed?.load === load ? failed?.error : undefined,
+    error,
   }
 }

@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import { getForecast, getLoad } from '../../api/calls.ts'
 import { isAborted } from '../../api/client.ts'
 import type { ContainerName, Forecast } from '../../api/shapes.ts'
-import { onLive } from '../../live/connection.ts'
+import { onLive, reconnections } from '../../live/connection.ts'
 import { count, ruText } from '../../text/number-text.ts'
 import { itemNowMs, jumps } from '../../time/clock.ts'
 import { timeOfDay } from '../../time/time-text.ts'
@@ -65,7 +65,7 @@ export function Dock({ name, inheritedNow }: { name: ContainerName; inheritedNow
       stop()
       abort.abort()
     }
-  }, [name.database, name.container])
+  }, [name.database, name.container, reconnections.value])
   return (
     <div class="dock hide-m">
       <div>{forecast.value && <NextHour forecast={forecast.value} />}</div>

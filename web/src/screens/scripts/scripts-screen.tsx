@@ -6,6 +6,7 @@ import { getScript, getScripts } from '../../api/container-calls.ts'
 import type { Script, ScriptKind, ScriptList } from '../../api/container-shapes.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
+import { reconnections } from '../../live/connection.ts'
 import { mayWrite } from '../../live/server-state.ts'
 import { useWatch } from '../../live/use-watch.ts'
 import { letGo, setParams } from '../../navigation/router.ts'
@@ -35,11 +36,12 @@ export function ScriptsScreen({ route, container }: ScreenProps) {
   const loadList = async () => {
     try {
       setList(await getScripts(name))
+      setError(undefined)
     } catch (thrown) {
       setError(thrown)
     }
   }
-  useEffect(() => void loadList(), [database, route.container])
+  useEffect(() => void loadList(), [database, route.container, reconnections.value])
   useEffect(() => {
     if (wanted === undefined || isNew) {
       setOpened(undefined)
@@ -61,7 +63,7 @@ export function ScriptsScreen({ route, container }: ScreenProps) {
     return () => {
       isWanted = false
     }
-  }, [kind, wanted, isNew])
+  }, [kind, wanted, isNew, reconnections.value])
   // A window with room shows the first script at once.
   useEffect(() => {
     if (!list || wanted !== undefined || isNew || matchMedia('(max-width: 900px)').matches) return

@@ -41,6 +41,7 @@ export function StoredItemPane(props: ItemPaneProps) {
   const { name, container, itemKey, onClose } = props
   const [loaded, setLoaded] = useState<Loaded>()
   useEffect(() => {
+    if (loaded?.item) return
     const abort = new AbortController()
     getItem(name, itemKey, abort.signal).then(
       item => setLoaded({ item }),
@@ -49,7 +50,8 @@ export function StoredItemPane(props: ItemPaneProps) {
       },
     )
     return () => abort.abort()
-  }, [itemKey])
+    // An answer that never came is asked for again.
+  }, [itemKey, reconnections.value])
   if (loaded?.item) return <LoadedItemPane {...props} first={loaded.item} />
   const isMissing = loaded && loaded.error instanceof ApiError && loaded.error.status === 404
   return (
