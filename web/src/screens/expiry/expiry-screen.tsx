@@ -10,7 +10,7 @@ import { Legend, type LegendEntry } from '../../charts/legend.tsx'
 import { Stat, Stats } from '../../charts/stats.tsx'
 import { Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
-import { countedItems } from '../../containers/words.ts'
+import { countedItems, itemsWord } from '../../containers/words.ts'
 import { useRefresh } from '../../live/refresh.ts'
 import { useWatch } from '../../live/use-watch.ts'
 import { setParams } from '../../navigation/router.ts'
@@ -228,10 +228,13 @@ interface SentenceProps {
 function Sentence({ route, shown: { forecast }, span, container: { api, ttl } }: SentenceProps) {
   const nowMs = itemNowMs()
   if (!span) {
+    const { inherited, own } = deathsIn(forecast.buckets, { from: 0, to: Number.MAX_SAFE_INTEGER })
     return (
       <div class="brushed">
         <p>
-          Drag over the bars to see which {api === 'mongo' ? 'documents' : 'items'} die then. A click takes one bar.
+          {inherited + own === 0
+            ? 'Nothing dies in the time that is shown.'
+            : `Drag over the bars to see which ${itemsWord(api)} die then. A click takes one bar.`}
         </p>
       </div>
     )

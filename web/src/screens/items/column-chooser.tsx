@@ -19,6 +19,7 @@ export function ColumnChooser({ container, completion, choice, onChoice }: Colum
   const root = useRef<HTMLSpanElement>(null)
   useEffect(() => {
     if (!isOpen) return
+    root.current?.querySelector<HTMLElement>('.popover input')?.focus()
     const closeOutside = (event: Event) => {
       if (!root.current?.contains(event.target as Node)) setOpen(false)
     }
@@ -70,6 +71,9 @@ export function ColumnChooser({ container, completion, choice, onChoice }: Colum
           class="popover column-list"
           role="dialog"
           aria-label="Columns"
+          onFocusOut={({ relatedTarget: next }) => {
+            if (next && !root.current?.contains(next as Node)) setOpen(false)
+          }}
           onKeyDown={event => {
             if (event.key !== 'Escape') return
             event.stopPropagation()

@@ -50,12 +50,12 @@ interface ListFootProps {
 }
 
 /** `15 of 18,204 match`, `Rows 1 to 20 of 1,310`. */
-function matchText({ list, container, query, filter, matching, isAbout, view }: ListFootProps): string {
+function matchText({ list, container, query, matching, isAbout, view }: ListFootProps): string {
   const about = isAbout ? 'about ' : ''
   if (matching === undefined) return ''
   if (query !== '') return `${about}${count(matching)} of ${count(container.living)} match`
   const last = Math.min(matching, view.bottom, list.startIndex.value + list.rows.value.length)
-  if (filter === 'all' && matching === 0) return ''
+  if (matching === 0) return ''
   return `Rows ${count(Math.min(view.top + 1, matching))} to ${count(last)} of ${about}${count(matching)}`
 }
 

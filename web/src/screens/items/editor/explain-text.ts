@@ -8,7 +8,10 @@ export interface ExplainSentence {
   rest: string
 }
 
-type Explained = Pick<Item, 'ttl' | 'rule' | 'ts' | 'deadline' | 'isDead'>
+type Explained = Pick<Item, 'ttl' | 'rule' | 'ts' | 'deadline' | 'isDead'> & {
+  /** The server has it no more. */
+  isGone?: boolean
+}
 
 interface When {
   nowMs: number
@@ -69,7 +72,8 @@ export function explainSentence(
   const at = fullTime(deadline * 1000, nowMs, zone)
   const leftS = deadline - nowMs / 1000
   if (explained.isDead || leftS <= 0) {
-    return { lead: `Died at ${at}:`, rest: `${reason} It waits to be removed; nobody sees it.` }
+    const fate = explained.isGone ? 'It is removed.' : 'It waits to be removed; nobody sees it.'
+    return { lead: `Died at ${at}:`, rest: `${reason} ${fate}` }
   }
   const without =
     api === 'mongo' &&

@@ -1,7 +1,7 @@
 /** The pane of a stored item: explained, edited, saved against its etag, or found dead. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { deleteItem, getItem, saveItem } from '../../../api/calls.ts'
+import { deleteItem, explainItem, getItem, saveItem } from '../../../api/calls.ts'
 import { ApiError, isAborted, messageOf } from '../../../api/client.ts'
 import type { WholeItem } from '../../../api/shapes.ts'
 import { announce, announceNow } from '../../../components/announce.tsx'
@@ -101,8 +101,8 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
   const isDead = isGone || hasDied
   /** By this pane: then nobody has to find out that it is gone. */
   const isDeleting = useRef(false)
-  const latest = useRef({ item, isChanged })
-  latest.current = { item, isChanged }
+  const latest = useRef({ item, isChanged, isGone })
+  latest.current = { item, isChanged, isGone }
 
   useEffect(() => {
     if (!isChanged) return
@@ -118,22 +118,22 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
   }
   useEffect(() => {
     const look = async () => {
-      if (isDeleting.current) return
-      try {
-        const next = await getItem(name, item.key)
-        if (!latest.current.isChanged && next.etag !== latest.current.item.etag) take(next)
-      } catch (thrown) {
-        if (thrown instanceof ApiError && thrown.status === 404) leave()
-      }
+      if (latest.current.isChanged) return
+      const next = await getItem(name, item.key).catch(() => undefined)
+      if (next && !latest.current.isChanged && next.etag !== latest.current.item.etag) take(next)
     }
-    let living = container.living
+    const lookIfGone = async () => {
+      const found = await explainItem(name, item.key).catch(() => undefined)
+      if (found?.state === 'unknown' && !isDeleting.current) leave()
+    }
+    let rows = container.living + container.dead
     const ends = [
-      // No event tells which item was deleted, only that there are fewer.
+      // No event tells which item was deleted or removed, only that there are fewer.
       onLive('counts', ({ containers }) => {
         const counted = containers.find(each => each.database === name.database && each.container === container.id)
         if (!counted) return
-        if (counted.living < living) void look()
-        living = counted.living
+        if (counted.living + counted.dead < rows && !latest.current.isGone) void lookIfGone()
+        rows = counted.living + counted.dead
       }),
       onLive('changes', ({ changes }) => {
         if (changes.some(({ key }) => key === item.key)) void look()
@@ -300,7 +300,7 @@ function LoadedItemPane(props: ItemPaneProps & { first: WholeItem }) {
         sentence={
           isDeleted
             ? deletedSentence(api)
-            : explainSentence({ ...item, isDead }, container, item.explanation, { nowMs, zone: zoneNow })
+            : explainSentence({ ...item, isDead, isGone }, container, item.explanation, { nowMs, zone: zoneNow })
         }
         nowMs={nowMs}
         isWide={isWide}
