@@ -327,6 +327,13 @@ explorer.test('a long name leaves room for what can be done', {}, async ({ page,
       .boundingBox()
     assert.ok(menu && menu.x + menu.width <= width, `at ${width} px the menu is at ${menu?.x}`)
   }
+  await page
+    .getByRole('button', { name: `More actions for ${id}` })
+    .first()
+    .click()
+  await page.getByRole('menuitem', { name: 'Delete container…' }).click()
+  const keep = await page.getByRole('button', { name: 'Keep it' }).boundingBox()
+  assert.ok(keep && keep.x > 0 && keep.width > 50, `the way out is at ${keep?.x}`)
   await container.delete()
 })
 
@@ -585,9 +592,11 @@ explorer.test('columns are hidden, chosen from samples, written by hand, and rem
   await row(page, 'three').getByText('sku-2', { exact: true }).waitFor()
   assert.deepEqual(await heads(), chosen, 'remembered in this browser')
   await opener.click()
+  await chooser.waitFor()
   await page.keyboard.press('Escape')
   await chooser.waitFor({ state: 'detached' })
   await opener.click()
+  await chooser.locator('input:focus').waitFor()
   await page.keyboard.press('ControlOrMeta+k')
   await chooser.waitFor({ state: 'detached' })
   await page.keyboard.press('Escape')

@@ -36,7 +36,7 @@ function ExportDialog({ name, container, onClose }: Target & { onClose: () => vo
   const [query, setQuery] = useState('')
   const [problem, setProblem] = useState<string>()
   const isMongo = container.api === 'mongo'
-  const file = `${name.database}-${name.container}.${format}`
+  const { label, text } = formats.find(({ value }) => value === format)!
   const save = async () => {
     setProblem(undefined)
     try {
@@ -50,7 +50,7 @@ function ExportDialog({ name, container, onClose }: Target & { onClose: () => vo
     <FormDialog
       title={`Export ${name.database} / ${name.container}`}
       width={560}
-      verbs={[`Save as ${file}`, 'Checking the query…']}
+      verbs={[`Save as ${label}`, 'Checking the query…']}
       send={save}
       isAtField={() => true}
       onSent={onClose}
@@ -59,7 +59,7 @@ function ExportDialog({ name, container, onClose }: Target & { onClose: () => vo
       <div class="import-choices">
         <div>
           <Segments label="Format" value={format} options={formats} onChange={setFormat} />
-          <p>{formats.find(({ value }) => value === format)!.text}</p>
+          <p>{text}</p>
         </div>
       </div>
       <Field

@@ -54,6 +54,12 @@ export function ColumnChooser({ container, completion, choice, onChoice }: Colum
     setText('')
     if (!choice.paths.includes(pathOf(dotted))) togglePath(pathOf(dotted))
   }
+  const closeByKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || !isOpen) return
+    event.stopPropagation()
+    setOpen(false)
+    root.current?.querySelector('button')?.focus()
+  }
   return (
     <span class="menu-root hide-m" ref={root}>
       <button
@@ -63,6 +69,7 @@ export function ColumnChooser({ container, completion, choice, onChoice }: Colum
         title="Choose columns"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
+        onKeyDown={closeByKey}
       >
         <Icon name="columns" />
       </button>
@@ -74,12 +81,7 @@ export function ColumnChooser({ container, completion, choice, onChoice }: Colum
           onFocusOut={({ relatedTarget: next }) => {
             if (next && !root.current?.contains(next as Node)) setOpen(false)
           }}
-          onKeyDown={event => {
-            if (event.key !== 'Escape') return
-            event.stopPropagation()
-            setOpen(false)
-            root.current?.querySelector('button')?.focus()
-          }}
+          onKeyDown={closeByKey}
         >
           <p class="label">Facts</p>
           {fixed.map(name => (

@@ -87,7 +87,7 @@ function Connect() {
         )
       )}
       {connectionString && key && (
-        <CopyRow label="Both" text={connectionString} shown={shorten(connectionString, key)} />
+        <CopyRow label="Connection string" text={connectionString} shown={shorten(connectionString, key)} />
       )}
       {mongoUri && <CopyRow label="MongoDB" text={mongoUri} shown={shorten(mongoUri, key)} />}
       <Snippets />
