@@ -9,6 +9,7 @@ import { announce } from '../../components/announce.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { fieldText, Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
+import { readPartition } from '../../containers/partition-text.ts'
 import type { QueryText } from '../../containers/query-text.ts'
 import { useWatch } from '../../live/use-watch.ts'
 import { useCommands } from '../../navigation/commands.ts'
@@ -36,18 +37,6 @@ function formatted(kind: QueryText['kind'], text: string): string {
     return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
     return text
-  }
-}
-
-/** The values of a partition key that somebody typed: `u171`, `"u171"`, `["acme", 7]`. */
-export function readPartition(text: string): unknown[] | undefined {
-  const trimmed = text.trim()
-  if (trimmed === '') return undefined
-  try {
-    const value: unknown = JSON.parse(trimmed)
-    return Array.isArray(value) ? value : [value]
-  } catch {
-    return [trimmed]
   }
 }
 

@@ -122,7 +122,7 @@ function RunForm({ keyPaths, isDirty, note, refusal, run }: RunFormProps) {
                 class="mono"
                 autocomplete="off"
                 spellcheck={false}
-                placeholder={levels > 1 ? '["a", "b"]' : '"u171"'}
+                placeholder={levels > 1 ? '["a", "b"]' : 'u171'}
                 value={key}
                 onInput={event => setKey(event.currentTarget.value)}
               />

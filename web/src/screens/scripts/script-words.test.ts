@@ -18,9 +18,11 @@ test('the arguments of a run are one array', () => {
 test('the partition key has one value for each level', () => {
   assert.deepEqual(readPartitionKey('"u171"', 1), { value: ['u171'] })
   assert.deepEqual(readPartitionKey('["u171"]', 1), { value: ['u171'] })
+  assert.deepEqual(readPartitionKey(' u171 ', 1), { value: ['u171'] })
   assert.deepEqual(readPartitionKey('null', 1), { value: [null] })
   assert.deepEqual(readPartitionKey('["a", 2]', 2), { value: ['a', 2] })
-  for (const text of ['', 'u171', '["a","b"]']) assert.match(readPartitionKey(text, 1).problem!, /^Write JSON/, text)
+  for (const text of ['', '{{', '["a"', '["a","b"]'])
+    assert.match(readPartitionKey(text, 1).problem!, /^Write one value/, text)
   assert.match(readPartitionKey('"a"', 2).problem!, /2 values/)
 })
 

@@ -3,6 +3,7 @@
 import { newQueryId, type QueryBody } from '../../api/calls.ts'
 import type { ScriptKind, ScriptRun } from '../../api/container-shapes.ts'
 import { idProblem } from '../../containers/input-rules.ts'
+import { readPartition } from '../../containers/partition-text.ts'
 
 export const kinds: readonly ScriptKind[] = ['procedures', 'triggers', 'functions']
 
@@ -66,17 +67,16 @@ export function readArguments(text: string): { value?: unknown[]; problem?: stri
   return { problem: 'Write one JSON array, for instance ["sess-2207", 1800].' }
 }
 
-/** The partition key of a run: a JSON value, or an array of one value for each level. */
+/** The partition key of a run: one value, or an array of one value for each level. */
 export function readPartitionKey(text: string, levels: number): { value?: unknown[]; problem?: string } {
-  const example = levels > 1 ? `["a", "b"]: ${levels} values` : '"u171"'
-  try {
-    const value: unknown = JSON.parse(text)
-    if (levels === 1 && !Array.isArray(value)) return { value: [value] }
-    if (Array.isArray(value) && value.length === levels) return { value }
-  } catch {
-    // The message below says what to write.
+  const value = readPartition(text)
+  // What begins like JSON and is none was not meant as it stands.
+  const isBroken = value?.[0] === text.trim() && /^["[{]/.test(text.trim())
+  if (value?.length === levels && !isBroken) return { value }
+  return {
+    problem:
+      levels > 1 ? `Write JSON, for instance ["a", "b"]: ${levels} values.` : 'Write one value, for instance u171.',
   }
-  return { problem: `Write JSON, for instance ${example}.` }
 }
 
 /** A query whose only row is what the function answers. */
