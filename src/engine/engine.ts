@@ -187,7 +187,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /** Finds the living item with this sequence number. Not charged: it is how a request names its item. */
-  findBySequence(container: ContainerRecord, sequence: number): MaybePromise<StoredItem | undefined> {
+  findBySequence(container: ContainerRecord, sequence: number): MaybePromise<ScannedItem | undefined> {
     return andThen(this.#store.readBySequence(container, sequence), ({ item }) => item)
   }
 

@@ -217,8 +217,8 @@ export class ItemList {
   }
 
   /**
-   * Whether somebody must have deleted one of these rows, which no event tells: all rows are here, and more of
-   * them than the server counts. Those that are dying now may be counted already.
+   * Whether somebody must have deleted one of these rows, which no event tells: all rows are here, and more
+   * of them than the server counts. Those that are dying now may be counted already.
    */
   hasMoreThan(living: number): boolean {
     const { from, to } = this.#state
