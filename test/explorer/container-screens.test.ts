@@ -305,7 +305,7 @@ explorer.test('charts are drawn for a browser whose language is no locale', {}, 
   `)
   await database.containers.create({ id: 'posix', partitionKey: '/pk', defaultTtl: 60 })
   await open('data/shop/posix/expiry')
-  await page.getByText('Drag over the bars').waitFor()
+  await page.getByText('Nothing dies in the time that is shown.').waitFor()
   assert.equal(await page.evaluate<string>('navigator.language'), 'en-US@posix')
   await page.getByRole('tab', { name: 'Load' }).click()
   await page.getByRole('button', { name: 'Pause purge' }).waitFor()

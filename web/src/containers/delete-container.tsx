@@ -6,7 +6,7 @@ import { Confirm } from '../components/confirm.tsx'
 import { showToast } from '../components/toasts.tsx'
 import { reloadTree } from '../live/server-state.ts'
 import { showDialog } from '../navigation/dialogs.ts'
-import { go, shown } from '../navigation/router.ts'
+import { go, letGo, shown } from '../navigation/router.ts'
 import { base } from '../navigation/routes.ts'
 import { count, counted } from '../text/number-text.ts'
 import { countedItems, placeWord } from './words.ts'
@@ -14,7 +14,10 @@ import { countedItems, placeWord } from './words.ts'
 /** Leaves the screens of a container or database that was deleted. */
 async function forget(database: string, container?: string): Promise<void> {
   const now = shown.peek()
-  if (now?.database === database && (container === undefined || now.container === container)) go(base)
+  if (now?.database === database && (container === undefined || now.container === container)) {
+    letGo()
+    go(base)
+  }
   await reloadTree()
 }
 
