@@ -16,6 +16,9 @@ import type { Steps } from './steps.ts'
 /** Bodies and writes of this size and more are heavy. Reading or storing less takes up to a millisecond. */
 export const heavyBytesMin = 64 * KiB
 
+/** To read and to answer as much takes a third of a millisecond. */
+export const heavyAnswerBytesMin = 128 * KiB
+
 /**
  * Turns of the event loop between two pieces: in the first, small requests are read and their writes are
  * committed; in the second, their answers leave. The turn of the piece itself may count as one.

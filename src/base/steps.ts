@@ -2,6 +2,14 @@
 
 export type Steps<T> = Generator<undefined, T>
 
+/** Does all of it now. */
+export function withoutTurns<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
 /** About a millisecond of comparisons. */
 const stepItems = 2000
 

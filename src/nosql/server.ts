@@ -4,7 +4,7 @@ import { wellKnownKey } from '../base/account-keys.ts'
 import type { OnAnswer } from '../base/answered.ts'
 import { machine } from '../base/clock.ts'
 import { MayflyError } from '../base/error.ts'
-import { heavyBytesMin, heavyTurnFor } from '../base/heavy-turns.ts'
+import { heavyBytesMin, heavyTurnFor, stepsInHeavyTurns } from '../base/heavy-turns.ts'
 import type { HostNames } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
 import { KiB, pageBytesMax, pageItemsDefault } from '../base/limits.ts'
@@ -20,10 +20,11 @@ import { type Address, resolveAddress } from './access/resource-address.ts'
 import { checkGrant, checkGrantLives, type Grant, readToken } from './access/resource-token.ts'
 import { type NosqlDoor, nosqlDoor } from './door.ts'
 import { publicError } from './http/error-map.ts'
+import { bytesInSteps, charsOf, type TextList } from './http/list-body.ts'
 import { outcomeError } from './http/outcome-error.ts'
 import { hasFlag, hasTriggers, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
 import { checkPriority } from './http/request-priority.ts'
-import { type NosqlResponse, send, sendError } from './http/response.ts'
+import { type HoldAnswer, lightBody, type NosqlResponse, send, sendError } from './http/response.ts'
 import type { HttpHead, HttpRequest, Reply } from './http/transport.ts'
 import { binaryJsonToText, isBinaryJson } from './json/binary-json.ts'
 import { operationName, unknownOperation } from './operation-name.ts'
@@ -69,9 +70,33 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
     reply: Reply,
     activityId: string,
     response: NosqlResponse,
-  ): void {
-    send(reply, activityId, response, bytes => holdAnswer(begun.http, bytes))
-    tell(begun, activityId, response.status, response.chargeRu)
+  ): MaybePromise<void> {
+    const { http } = begun
+    const finish = (body: string | Buffer, hold: HoldAnswer) => {
+      send(reply, activityId, response, body, hold)
+      tell(begun, activityId, response.status, response.chargeRu)
+    }
+    const body = lightBody(response.body)
+    if (typeof body === 'string' || Buffer.isBuffer(body)) return finish(body, bytes => holdAnswer(http, bytes))
+    return writeInTurns(http, body, finish)
+  }
+
+  /** A large answer is held as soon as it waits. */
+  async function writeInTurns(
+    http: HttpHead,
+    list: TextList,
+    finish: (body: Buffer, hold: HoldAnswer) => void,
+  ): Promise<void> {
+    const chars = charsOf(list)
+    const lease = holdAnswer(http, chars)
+    try {
+      const body = await stepsInHeavyTurns(bytesInSteps(list), http.share)
+      lease.force(body.length - chars)
+      finish(body, () => lease)
+    } catch (error) {
+      lease[Symbol.dispose]()
+      throw error
+    }
   }
 
   function fail(begun: Begun, reply: Reply, activityId: string, error: unknown): void {
@@ -142,13 +167,8 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
           ? body().then(arrived => execute(http, address, grant, arrived))
           : execute(http, address, grant, body)
       })
-      if (response instanceof Promise) {
-        response
-          .then(made => succeed(begun, reply, activityId, made))
-          .catch(error => fail(begun, reply, activityId, error))
-      } else {
-        succeed(begun, reply, activityId, response)
-      }
+      const done = andThen(response, made => succeed(begun, reply, activityId, made))
+      if (done instanceof Promise) done.catch(error => fail(begun, reply, activityId, error))
     } catch (error) {
       fail(begun, reply, activityId, error)
     }

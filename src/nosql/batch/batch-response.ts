@@ -2,7 +2,7 @@
 
 import { CapacityError, MayflyError } from '../../base/error.ts'
 import { errorMap, publicError } from '../http/error-map.ts'
-import { listBody } from '../http/list-body.ts'
+import type { TextList } from '../http/list-body.ts'
 
 export interface BatchResult {
   readonly status: number
@@ -35,8 +35,8 @@ export function isOperationError(error: unknown): error is MayflyError {
 }
 
 /** Names and order are the service's (xo/dbimp, cosmos-196). `message` is for the JavaScript SDK. */
-export function printResults(results: readonly BatchResult[]): string | Buffer {
-  return listBody('[', results.map(printResult), ']')
+export function printResults(results: readonly BatchResult[]): TextList {
+  return { before: '[', elements: results.map(printResult), after: ']' }
 }
 
 function printResult({ status, chargeRu, etag, body, substatus, message, retryAfterMs }: BatchResult): string {

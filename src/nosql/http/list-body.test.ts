@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../../test/support/property.ts'
-import { listBody } from './list-body.ts'
-
-test('a short list stays text and a long one becomes bytes', () => {
-  assert.equal(listBody('[', ['1', '2'], ']'), '[1,2]')
-  const long = listBody('[', ['1', `"${'x'.repeat(20_000)}"`], ']')
-  assert.ok(Buffer.isBuffer(long))
-  assert.equal(String(long), `[1,"${'x'.repeat(20_000)}"]`)
-})
+import { KiB } from '../../base/limits.ts'
+import { withoutTurns } from '../../base/steps.ts'
+import { bytesInSteps, charsOf, joined } from './list-body.ts'
 
 const text = fc.oneof(
   fc.constantFrom('', 'x'.repeat(9000), 'é', '日', '😀', '\ud800', 'x'.repeat(9000).concat('日')),
@@ -18,9 +13,26 @@ const text = fc.oneof(
 test('the bytes of a list equal its text, wherever non-ASCII text is', () => {
   fc.assert(
     fc.property(text, fc.array(text), text, (before, elements, after) => {
-      const expected = Buffer.from(`${before}${elements.join(',')}${after}`)
-      assert.deepEqual(Buffer.from(listBody(before, elements, after)), expected)
+      const list = { before, elements, after }
+      assert.equal(charsOf(list), joined(list).length)
+      assert.deepEqual(Buffer.from(withoutTurns(bytesInSteps(list))), Buffer.from(joined(list)))
     }),
     { numRuns: 2000 },
   )
+})
+
+test('a large text is written in many small steps, and no character is cut', () => {
+  const large = [...Array(5).keys()].map(n => `${'x'.repeat(n)}${'😀'.repeat(256 * KiB)}`)
+  for (const list of [
+    { before: 'x'.repeat(4096 * KiB), elements: [], after: '' },
+    { before: '[', elements: [large[0]!, 'x'.repeat(512 * KiB), large[1]!], after: ']' },
+    { before: large[2]!, elements: large.slice(3), after: '' },
+  ]) {
+    const steps = bytesInSteps(list)
+    let count = 0
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) count++
+    assert.equal(step.value.toString(), joined(list))
+    assert.ok(count >= charsOf(list) / (128 * KiB), `${count} steps`)
+  }
 })

@@ -1,57 +1,92 @@
-/** The JSON of a list whose elements are text already: a string while it is short, bytes when it is long. */
+/** The JSON of a list whose elements are text already, and how long texts become bytes: in steps. */
 
 import { largeBuffer } from '../../base/large-buffer.ts'
+import { KiB } from '../../base/limits.ts'
+import type { Steps } from '../../base/steps.ts'
+
+/** The elements are joined by commas. */
+export interface TextList {
+  readonly before: string
+  readonly elements: readonly string[]
+  readonly after: string
+}
 
 /** From this length on, writing each element into a buffer is cheaper than joining (three copies). */
-const longChars = 16_384
+export const longChars = 16_384
+
+/** What one step writes: it takes less than half a millisecond. */
+const stepChars = 128 * KiB
 
 /** Most bytes of a code point. */
 const codePointBytesMax = 4
 
 const comma = 0x2c
 
-export function listBody(before: string, elements: readonly string[], after: string): string | Buffer {
-  let chars = before.length + elements.length + after.length
-  for (const { length } of elements) chars += length
-  return chars > longChars
-    ? (asciiList(before, elements, after, chars) ?? bytesOf(joined(before, elements, after)))
-    : joined(before, elements, after)
-}
-
-/** A text, as a string or as bytes. */
-export function textBody(text: string): string | Buffer {
-  return text.length > longChars ? listBody(text, [], '') : text
-}
-
 /** The form of every feed of items. */
-export function documentList(rid: string, documents: readonly string[]): string | Buffer {
-  return listBody(`{"_rid":"${rid}","Documents":[`, documents, `],"_count":${documents.length}}`)
+export function documentList(rid: string, documents: readonly string[]): TextList {
+  return { before: `{"_rid":"${rid}","Documents":[`, elements: documents, after: `],"_count":${documents.length}}` }
 }
 
-function bytesOf(text: string): Buffer {
-  const bytes = largeBuffer(Buffer.byteLength(text))
-  bytes.write(text)
-  return bytes
+export function charsOf({ before, elements, after }: TextList): number {
+  let chars = before.length + Math.max(0, elements.length - 1) + after.length
+  for (const { length } of elements) chars += length
+  return chars
 }
 
-function joined(before: string, elements: readonly string[], after: string): string {
+export function joined({ before, elements, after }: TextList): string {
   return `${before}${elements.join(',')}${after}`
 }
 
-/** Undefined if not all is ASCII (one byte per character). Measuring first would cost as much as writing. */
-function asciiList(before: string, elements: readonly string[], after: string, chars: number): Buffer | undefined {
-  const bytes = largeBuffer(chars + codePointBytesMax)
+export function* bytesInSteps(list: TextList): Steps<Buffer> {
+  // ASCII has a byte for each character. Measuring first would cost as much as writing.
+  const ascii = yield* write(list, charsOf(list), true)
+  if (ascii !== undefined) return ascii
+  let bytes = list.elements.length
+  let stepEnd = stepChars
+  for (const text of partsOf(list)) {
+    for (let from = 0; from < text.length; ) {
+      const piece = pieceOf(text, from)
+      bytes += Buffer.byteLength(piece)
+      from += piece.length
+      if (bytes < stepEnd) continue
+      stepEnd = bytes + stepChars
+      yield
+    }
+  }
+  return (yield* write(list, bytes, false))!
+}
+
+/** Undefined if only ASCII is expected, and there is something else. */
+function* write(list: TextList, bytesMax: number, isAscii: boolean): Steps<Buffer | undefined> {
+  // With room for one more code point, so more bytes than characters are always noticed.
+  const bytes = largeBuffer(bytesMax + codePointBytesMax)
+  const { elements } = list
   let end = 0
-  /** The buffer has room for one more code point, so more bytes than characters are always noticed. */
-  const write = (text: string) => {
-    const written = bytes.write(text, end)
-    end += written
-    return written === text.length
+  let stepEnd = stepChars
+  for (const [n, text] of partsOf(list).entries()) {
+    if (n > 1 && n <= elements.length) bytes[end++] = comma
+    for (let from = 0; from < text.length; ) {
+      const piece = pieceOf(text, from)
+      const written = bytes.write(piece, end)
+      if (isAscii && written !== piece.length) return undefined
+      end += written
+      from += piece.length
+      if (end < stepEnd) continue
+      stepEnd = end + stepChars
+      yield
+    }
   }
-  if (!write(before)) return undefined
-  for (let at = 0; at < elements.length; at++) {
-    if (at > 0) bytes[end++] = comma
-    if (!write(elements[at]!)) return undefined
-  }
-  return write(after) ? bytes.subarray(0, end) : undefined
+  return bytes.subarray(0, end)
+}
+
+function partsOf({ before, elements, after }: TextList): readonly string[] {
+  return [before, ...elements, after]
+}
+
+/** Does not end between the two halves of a character. */
+function pieceOf(text: string, from: number): string {
+  if (from === 0 && text.length <= stepChars) return text
+  const end = from + stepChars
+  const isHalf = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
+  return text.slice(from, isHalf ? end + 1 : end)
 }

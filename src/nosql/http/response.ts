@@ -1,17 +1,19 @@
 /** Turns a result and its charge into status, headers and body. */
 
 import { InvariantError } from '../../base/error.ts'
+import { heavyAnswerBytesMin } from '../../base/heavy-turns.ts'
 import { KiB } from '../../base/limits.ts'
 import type { MemoryLease } from '../../base/memory-account.ts'
 import { ownText } from '../../base/own-text.ts'
+import { withoutTurns } from '../../base/steps.ts'
 import { errorBody, type PublicError } from './error-map.ts'
-import { textBody } from './list-body.ts'
+import { bytesInSteps, charsOf, joined, longChars, type TextList } from './list-body.ts'
 import type { Reply } from './transport.ts'
 
 export interface NosqlResponse {
   readonly status: number
-  /** JSON as a string or bytes, unless `isBinary`; undefined for no body. */
-  readonly body?: string | Buffer | undefined
+  /** JSON, unless `isBinary`; undefined for no body. */
+  readonly body?: string | Buffer | TextList | undefined
   readonly isBinary?: boolean
   readonly chargeRu: number
   /** Additional header lines, each made by `header`. */
@@ -48,12 +50,26 @@ const binaryType = ownText(header('content-type', 'application/octet-stream'))
 /** Answers from this size on are counted as held until they are taken. */
 const largeAnswerBytes = 16 * KiB
 
+/** The body as it is sent, or a list that is so large that it should be written in steps. */
+export function lightBody(body: NosqlResponse['body']): string | Buffer | TextList {
+  if (body === undefined) return ''
+  if (Buffer.isBuffer(body) || (typeof body === 'string' && body.length <= longChars)) return body
+  const list = typeof body === 'string' ? { before: body, elements: [], after: '' } : body
+  const chars = charsOf(list)
+  if (chars >= heavyAnswerBytesMin) return list
+  return chars > longChars ? withoutTurns(bytesInSteps(list)) : joined(list)
+}
+
 /** Takes memory for a body. Throws if there is none. */
 export type HoldAnswer = (bytes: number) => MemoryLease
 
-export function send(reply: Reply, activityId: string, response: NosqlResponse, hold?: HoldAnswer): void {
-  const { status, chargeRu, headers = '', isBinary = false } = response
-  const body = typeof response.body === 'string' ? textBody(response.body) : (response.body ?? '')
+export function send(
+  reply: Reply,
+  activityId: string,
+  { status, chargeRu, headers = '', isBinary = false }: Omit<NosqlResponse, 'body'>,
+  body: string | Buffer,
+  hold?: HoldAnswer,
+): void {
   const bodyBytes = Buffer.byteLength(body)
   const ofBody = hasNoBody(status) ? '' : (isBinary ? binaryType : jsonType) + header('content-length', bodyBytes)
   const lease = bodyBytes < largeAnswerBytes ? undefined : hold?.(bodyBytes)
@@ -76,10 +92,6 @@ export function sendError(reply: Reply, activityId: string, uri: string, error: 
   if (error.substatus !== undefined) headers += header('x-ms-substatus', error.substatus)
   if (error.log) headers += logHeader(error.log)
   if (error.retryAfterMs !== undefined) headers += header('x-ms-retry-after-ms', error.retryAfterMs)
-  send(reply, activityId, {
-    status: error.status,
-    body: errorBody(error, activityId, uri),
-    chargeRu: error.chargeRu,
-    headers,
-  })
+  const { status, chargeRu } = error
+  send(reply, activityId, { status, chargeRu, headers }, errorBody(error, activityId, uri))
 }

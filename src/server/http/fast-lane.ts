@@ -12,6 +12,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Caller } from '../../base/caller.ts'
 import { machine } from '../../base/clock.ts'
+import { giveUp } from '../../base/large-buffer.ts'
 import type { MemoryAccount, MemoryLease, MemoryShare } from '../../base/memory-account.ts'
 import { ownText } from '../../base/own-text.ts'
 import { watchSlowReader } from '../../base/slow-reader.ts'
@@ -268,7 +269,12 @@ export class FastLane {
     this.#outgoing = []
     for (const { socket, head, body, encoding, isLast, lease } of answers) {
       // Also called when the socket is closed before.
-      const taken = lease && (() => lease[Symbol.dispose]())
+      const taken =
+        lease &&
+        (() => {
+          lease[Symbol.dispose]()
+          if (typeof body !== 'string') giveUp(body)
+        })
       if (typeof body === 'string') {
         socket.write(head + body, encoding, taken)
       } else {
