@@ -128,6 +128,31 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         assert.deepEqual((await readOn(store, container, '0', 100)).items.map(n), [1, 3, 4])
       }))
 
+    test('P12: what changes while a large page is read comes once, on that page or behind it', () =>
+      within(async (store, clock) => {
+        const container = await loggedContainer(store, null, 5)
+        const text = 'x'.repeat(400_000)
+        const ids = [...'abcdefgh']
+        for (const id of ids) await store.write(container, put('create', keyOf(id), { content: { n: 1, text } }))
+        const size = { itemsMax: 7, bytesMax: 10_000_000 }
+        const reading = store.changes(container, { within: everything, after: '0' }, size)
+        await Promise.all(
+          ['a', 'd'].map(id =>
+            store.write(container, put('replace', keyOf(id), { content: { n: 2, text: '' }, ttl: -1 })),
+          ),
+        )
+        clock.advance(5)
+        const page = await reading
+        const idsOfPage = page.items.map(({ key }) => key.id)
+        assert.equal(new Set(idsOfPage).size, idsOfPage.length, idsOfPage.join(' '))
+        assert.ok(page.items.length <= size.itemsMax)
+        const { items } = await readOn(store, container, page.position, 10)
+        assert.deepEqual(
+          ['a', 'd'].map(id => [...page.items, ...items].findLast(({ key }) => key.id === id)).map(item => n(item!)),
+          [2, 2],
+        )
+      }))
+
     test('P12: the changes of a part of the container are only those of that part', () =>
       within(async store => {
         const container = await loggedContainer(store, null)

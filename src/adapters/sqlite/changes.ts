@@ -7,12 +7,17 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
+import { KiB } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import type { ScannedItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
-import type { PageSize, ScanRange } from '../../store/reading.ts'
+import type { ScanRange } from '../../store/reading.ts'
 import { itemTable } from './file/schema.ts'
 import { type ArrayStatement, prepareArrays } from './file/statements.ts'
+import type { Room } from './row-batches.ts'
+
+/** Bytes that end a slice: less than a millisecond, and at most one large item more. */
+const sliceBytesMax = 512 * KiB
 
 /** An item. Its body is null if it is dead or in another partition. */
 type Row = Omit<ScannedItem, 'body'> & { readonly body: Body | null }
@@ -27,9 +32,12 @@ function rowOf([epk, pk, id, sequence, version, ts, deadline, body]: Cells): Row
 }
 
 export interface ChangeSlice {
-  readonly items: ScannedItem[]
+  readonly items: readonly ScannedItem[]
+  readonly bytes: number
   /** Reading continues after this version; undefined: nothing is left. */
   readonly last: number | undefined
+  /** More may fit on the page: the slice ended because of its bytes. */
+  readonly isCut: boolean
 }
 
 export class ContainerChanges {
@@ -46,12 +54,12 @@ export class ContainerChanges {
     // Rows that were changed since are read here too, and skipped: they count as rows that were read.
     this.#unchanged = prepareArrays(
       db,
-      `SELECT ${columns} FROM ${table} WHERE sequence > :after ORDER BY sequence LIMIT :rowsMax`,
+      `SELECT ${columns} FROM ${table} WHERE sequence > :after AND sequence <= :upTo ORDER BY sequence LIMIT :rowsMax`,
     )
     this.#changed = prepareArrays(
       db,
       `SELECT ${columns} FROM ${table}
-      WHERE version > :after AND version <> sequence ORDER BY version LIMIT :rowsMax`,
+      WHERE version > :after AND version <= :upTo AND version <> sequence ORDER BY version LIMIT :rowsMax`,
     )
     this.#secondBehind = ['sequence > ? ORDER BY sequence', 'version > ? AND version <> sequence ORDER BY version'].map(
       where => db.prepare(`SELECT ts FROM ${table} WHERE ${where} LIMIT 1`),
@@ -59,7 +67,13 @@ export class ContainerChanges {
   }
 
   /** Reads at most about twice `rowsMax` rows, so that many dead ones cannot block the event loop. */
-  read(within: ScanRange, after: number, living: Living, page: PageSize, rowsMax: number): ChangeSlice {
+  read(
+    within: ScanRange,
+    { after, upTo }: { readonly after: number; readonly upTo: number },
+    living: Living,
+    room: Room,
+    rowsMax: number,
+  ): ChangeSlice {
     const bind = {
       min: within.min,
       maxExclusive: within.maxExclusive,
@@ -67,6 +81,7 @@ export class ContainerChanges {
       inheritedAfter: living.inheritedAfter,
       ownAfter: living.ownAfter,
       after,
+      upTo,
       rowsMax,
     }
     const streams = [this.#unchanged, this.#changed].map(statement => statement.iterate(bind))
@@ -80,26 +95,30 @@ export class ContainerChanges {
     let bytes = 0
     let looked = 0
     let last = after
+    let isCut = false
     try {
       while (looked < rowsMax) {
         const isUnchanged = unchanged !== undefined && (changed === undefined || unchanged.sequence < changed.version)
         const row = isUnchanged ? unchanged : changed
-        if (row === undefined) return { items, last: undefined }
+        if (row === undefined) return { items, bytes, last: undefined, isCut }
         const { sequence, version, body } = row
         if (body !== null && (!isUnchanged || version === sequence)) {
-          if (items.length === page.itemsMax || (items.length > 0 && bytes + body.length > page.bytesMax)) break
+          const isFirst = room.isEmpty && items.length === 0
+          if (items.length === room.itemsMax || (!isFirst && bytes + body.length > room.bytesMax)) break
           items.push(row as ScannedItem)
           bytes += body.length
         }
         last = isUnchanged ? sequence : version
         looked++
+        isCut = bytes >= sliceBytesMax
+        if (isCut) break
         if (isUnchanged) unchanged = next(0)
         else changed = next(1)
       }
     } finally {
       for (const stream of streams) stream.return?.()
     }
-    return { items, last }
+    return { items, bytes, last, isCut }
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
+import { heavyAnswerBytesMin } from '../../base/heavy-turns.ts'
 import type { Body } from '../../document/body.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { fill } from '../../store/fill.ts'
@@ -54,6 +55,9 @@ export interface RowSlice {
 
 type ListStatements = Readonly<Record<RowRange['by'], { forward: RowBatches; backward: RowBatches }>>
 
+/** A large item, alive or dead. */
+export const heavy = Symbol('heavy')
+
 function inBothDirections(batches: (where: string, order: string) => RowBatches, only: string, by: string) {
   return {
     forward: batches(`${only} AND (${by}, sequence) > (:at, :from) AND ${by} <= :edge`, `${by}, sequence`),
@@ -64,6 +68,7 @@ function inBothDirections(batches: (where: string, order: string) => RowBatches,
 export class ContainerItems implements Participant {
   readonly #find: ArrayStatement<Cells>
   readonly #read: ArrayStatement<[...Cells, Body]>
+  readonly #readLight: ArrayStatement<[...Cells, Body | null]>
   readonly #body: StatementSync
   readonly #insert: StatementSync
   readonly #insertIfFree: StatementSync
@@ -94,6 +99,8 @@ export class ContainerItems implements Participant {
     const where = isHashed ? 'WHERE epk = ? AND pk = ? AND id = ?' : 'WHERE pk = ? AND id = ?'
     this.#find = prepareArrays(db, `SELECT sequence, version, ts, deadline FROM ${table} ${where}`)
     this.#read = prepareArrays(db, `SELECT sequence, version, ts, deadline, body FROM ${table} ${where}`)
+    const light = `CASE WHEN octet_length(body) < ${heavyAnswerBytesMin} THEN body END`
+    this.#readLight = prepareArrays(db, `SELECT sequence, version, ts, deadline, ${light} FROM ${table} ${where}`)
     this.#body = db.prepare(`SELECT body FROM ${table} WHERE sequence = ?`)
     const insert = `INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
     this.#insert = db.prepare(insert)
@@ -136,6 +143,14 @@ export class ContainerItems implements Participant {
 
   read(key: ItemKey, living: Living): StoredItem | undefined {
     return livingItem(living, this.readRow(key))
+  }
+
+  /** The same, but the body of a large item is not read: it takes a turn. */
+  readLight(key: ItemKey, living: Living): StoredItem | typeof heavy | undefined {
+    const cells = this.#get(this.#readLight, key)
+    if (cells === undefined) return undefined
+    const [sequence, version, ts, deadline, body] = cells
+    return body === null ? heavy : livingItem(living, { sequence, version, ts, deadline, body })
   }
 
   /** Rows alive or dead, in an order of time. */

@@ -5,6 +5,7 @@
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
+import { heavyTurnFor } from '../../base/heavy-turns.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { nextSlice } from '../../base/slices.ts'
@@ -18,12 +19,14 @@ import type {
   IndexRange,
   LogAnswer,
   PageSize,
+  ReadAnswer,
   RowRange,
   ScanAnswer,
   ScanRange,
 } from '../../store/reading.ts'
 import { livingAt } from '../../ttl/living.ts'
-import type { RowSlice } from './items.ts'
+import type { ChangeSlice } from './changes.ts'
+import { heavy, type RowSlice } from './items.ts'
 import type { StoreParts } from './parts.ts'
 import { changeNumber } from './positions.ts'
 
@@ -37,14 +40,24 @@ export class StoreReads {
     this.#parts = parts
   }
 
-  read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
+  read(container: ContainerRecord, key: ItemKey, at?: Viewpoint): MaybePromise<ReadAnswer> {
     try {
       const { record, items } = this.#parts.catalog.requireContainer(container)
       const { moment, policy } = this.#judgedBy(record, at)
-      return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
+      const item = items.readLight(key, livingAt(policy, moment))
+      if (item === heavy) return heavyTurnFor(() => this.#readHeavy(container, key, at), this)
+      return { moment, policy, version: items.version, item }
     } catch (error) {
       throw this.#parts.turns.readFailed(error)
     }
+  }
+
+  #readHeavy(container: ContainerRecord, key: ItemKey, at: Viewpoint | undefined): ReadAnswer {
+    return this.#reading(() => {
+      const { record, items } = this.#parts.catalog.requireContainer(container)
+      const { moment, policy } = this.#judgedBy(record, at)
+      return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
+    })
   }
 
   readBySequence(container: ContainerRecord, sequence: number) {
@@ -95,9 +108,14 @@ export class StoreReads {
       const { moment, policy } = this.#judgedBy(record, within.at)
       const { version } = items
       const from = changeNumber(after)
-      const found = changes.read(within, from, livingAt(policy, moment), page, sliceRowsMax)
-      const position = String(found.last ?? Math.max(from, version))
-      return { moment, policy, version, items: found.items, position, isEnd: found.last === undefined }
+      const range = { after: from, upTo: version }
+      const slice = changes.read(within, range, livingAt(policy, moment), { ...page, isEmpty: true }, sliceRowsMax)
+      const answer = ({ items, last }: Pick<ChangeSlice, 'items' | 'last'>): ChangesAnswer => {
+        const position = String(last ?? Math.max(from, version))
+        return { moment, policy, version, items, position, isEnd: last === undefined }
+      }
+      if (!slice.isCut) return answer(slice)
+      return this.#changesOn(container, within, page, { moment, policy, upTo: version, slice }).then(answer)
     })
   }
 
@@ -184,5 +202,39 @@ export class StoreReads {
       ;({ last, isFull } = slice)
     }
     return { moment, policy, version: catalog.requireContainer(container).items.version, items, last }
+  }
+
+  /**
+   * Continues a page of changes that has many bytes, at its one moment. What changes meanwhile is not on this
+   * page: it comes behind it.
+   */
+  async #changesOn(
+    container: ContainerRecord,
+    within: ScanRange,
+    page: PageSize,
+    begun: Viewpoint & { readonly upTo: number; readonly slice: ChangeSlice },
+  ): Promise<Pick<ChangeSlice, 'items' | 'last'>> {
+    const { views, turns, catalog } = this.#parts
+    const { moment, policy, upTo } = begun
+    using _view = views.open(container.number, { moment, policy })
+    const living = livingAt(policy, moment)
+    const items = [...begun.slice.items]
+    let { last, bytes, isCut } = begun.slice
+    while (last !== undefined && isCut) {
+      const range = { after: last, upTo }
+      const room = { itemsMax: page.itemsMax - items.length, bytesMax: page.bytesMax - bytes, isEmpty: false }
+      const slice = await heavyTurnFor(
+        () =>
+          this.#reading(() => {
+            turns.beginRead()
+            return catalog.requireContainer(container).changes.read(within, range, living, room, sliceRowsMax)
+          }),
+        this,
+      )
+      items.push(...slice.items)
+      bytes += slice.bytes
+      ;({ last, isCut } = slice)
+    }
+    return { items, last }
   }
 }
