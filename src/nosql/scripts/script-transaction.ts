@@ -20,7 +20,7 @@ import { effectivePartitionKeyPrefixRange } from '../../document/effective-parti
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ItemKey, StoredItem } from '../../store/item.ts'
+import type { ItemKey, StoredItem, TextDraft } from '../../store/item.ts'
 import type { Viewpoint } from '../../store/policy.ts'
 import type { ContainerReader, PageSize, ScanAnswer, ScanRange } from '../../store/reading.ts'
 import type { ItemChange, Step } from '../../store/writing.ts'
@@ -47,7 +47,9 @@ export interface SeenItem {
 }
 
 interface Written {
-  readonly body: Pick<ItemBody, 'text' | 'ttl'>
+  /** Made here, because nobody waits for it yet: the commit of many items should be short. */
+  readonly draft: TextDraft
+  readonly ttl: number | undefined
   readonly seen: SeenItem
   /** Temporary version and sequence number. An item that existed before keeps its sequence number. */
   readonly version: number
@@ -72,6 +74,7 @@ export class ScriptTransaction {
   readonly #engine: Engine
   readonly #view: ContainerView
   readonly #components: readonly PartitionKeyComponent[]
+  readonly #partition: Omit<ItemKey, 'id'>
   readonly #at: Viewpoint
   readonly #tracked = new Map<string, TrackedItem>()
   readonly #ids = new Map<string, string>()
@@ -90,6 +93,8 @@ export class ScriptTransaction {
     this.#engine = engine
     this.#view = view
     this.#components = components
+    const { epk, pk } = itemKey(view.record, components, '')
+    this.#partition = { epk, pk }
     this.#at = { moment: at.moment, policy: at.policy }
     this.#lease = lease
     this.range = {
@@ -120,7 +125,7 @@ export class ScriptTransaction {
   }
 
   keyOf(id: string): ItemKey {
-    return itemKey(this.#view.record, this.#components, id)
+    return { ...this.#partition, id }
   }
 
   async read(id: string): Promise<SeenItem | undefined> {
@@ -164,7 +169,7 @@ export class ScriptTransaction {
     id: string,
     etag: string | undefined,
     bytes: number,
-    change: (text: string) => Written['body'],
+    change: (text: string) => Pick<ItemBody, 'text' | 'ttl'>,
   ): Promise<SeenItem> {
     const tracked = await this.#track(id)
     const present = this.#visible(tracked, id)
@@ -274,6 +279,14 @@ export class ScriptTransaction {
 
   /** Replaces the temporary `_rid`s and `_etag`s in a script's text by the real ones, in one pass. */
   withRealNames(text: string, stored: ReadonlyMap<string, StoredItem>): string {
+    let real: ReadonlyMap<string, string> | undefined
+    return text.replace(itemNames(this.#view.record), name => {
+      real ??= this.#realNames(stored)
+      return real.get(name) ?? name
+    })
+  }
+
+  #realNames(stored: ReadonlyMap<string, StoredItem>): ReadonlyMap<string, string> {
     const { record } = this.#view
     const real = new Map<string, string>()
     for (const [id, { now }] of this.#tracked) {
@@ -282,7 +295,7 @@ export class ScriptTransaction {
       real.set(etagOf(record.rid, now.version), etagOf(record.rid, item.version))
       if (now.sequence !== undefined) real.set(itemRid(record, now.sequence), itemRid(record, item.sequence))
     }
-    return real.size === 0 ? text : text.replace(itemNames(record), name => real.get(name) ?? name)
+    return real
   }
 
   async #track(id: string): Promise<TrackedItem> {
@@ -306,7 +319,7 @@ export class ScriptTransaction {
     return { id, text: textOf(body), etag: `"${etagOf(record.rid, stamps.version)}"`, stamps }
   }
 
-  #put(tracked: TrackedItem, id: string, body: Written['body']): SeenItem {
+  #put(tracked: TrackedItem, id: string, body: Pick<ItemBody, 'text' | 'ttl'>): SeenItem {
     this.#chars += body.text.length
     if (this.#chars > scriptWritesCharsMax || Buffer.byteLength(body.text) > itemBytesMax) {
       throw new RequestError('too_large', 'Request size is too large')
@@ -320,11 +333,12 @@ export class ScriptTransaction {
     const known = sequence ?? tracked.found!.sequence
     const rid = itemRid(record, known)
     const etag = etagOf(record.rid, version)
-    const [before, toSelf, toEtag, toTs, end] = itemDraft(this.#view, body).texts
+    const draft = itemDraft(this.#view, body)
+    const [before, toSelf, toEtag, toTs, end] = draft.texts
     const text = `${before}${rid}${toSelf}${rid}${toEtag}${etag}${toTs}${this.#at.moment}${end}`
     const stamps = { version, sequence: known, ts: this.#at.moment, deadline: null }
     const seen = { id, text, etag: `"${etag}"`, stamps }
-    tracked.now = { body, version, sequence, seen }
+    tracked.now = { draft, ttl: body.ttl, version, sequence, seen }
     this.know(rid, id)
     return seen
   }
@@ -332,8 +346,8 @@ export class ScriptTransaction {
   #changeAt({ found, now }: TrackedItem): ItemChange | undefined {
     if (now === untouched) return undefined
     if (now === undefined) return found === undefined ? undefined : { kind: 'delete' }
-    const { body } = now
-    return { kind: found === undefined ? 'create' : 'replace', draft: itemDraft(this.#view, body), ttl: body.ttl }
+    const { draft, ttl } = now
+    return { kind: found === undefined ? 'create' : 'replace', draft, ttl }
   }
 
   #checkKey({ properties }: ItemBody): void {
