@@ -8,9 +8,21 @@ type KeyRange = IndexRange['keys'][number]
 export function remainingRanges({ keys, isReverse, after }: IndexRange): readonly KeyRange[] {
   const ordered = isReverse ? keys.toReversed() : keys
   if (after === undefined) return ordered
-  return ordered.filter(({ low, high }) =>
-    isReverse ? Buffer.compare(low, after.key) <= 0 : Buffer.compare(high, after.key) > 0,
-  )
+  const isOver = ({ low, high }: KeyRange) =>
+    isReverse ? Buffer.compare(low, after.key) > 0 : Buffer.compare(high, after.key) <= 0
+  // By halves: thousands of ranges are read in many slices.
+  let [from, to] = [0, ordered.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (isOver(ordered[middle]!)) from = middle + 1
+    else to = middle
+  }
+  return ordered.slice(from)
+}
+
+/** Behind all entries of a range. */
+export function endOf({ low, high }: KeyRange, isReverse: boolean): IndexPosition {
+  return { key: isReverse ? low : high, sequence: -1 }
 }
 
 /**

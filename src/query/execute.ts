@@ -158,10 +158,12 @@ class PageUnderWay {
       }
       if (batch.next === undefined) return this.#endOfSource()
       after = batch.next
-      const isFull = this.#rows.length >= rowsMax || this.#bytesOut >= bytesMax
+      // Otherwise a page might be followed by an empty one.
+      const isFull = batch.isPart !== true && (this.#rows.length >= rowsMax || this.#bytesOut >= bytesMax)
       if (isFull || machine.monotonicMs() - this.#startMs > queryPageMsMax) {
         return this.#end({ passed, after, ...withinPosition(within) })
       }
+      if (this.#isSliceOver()) await this.#turn()
     }
     return this.#end(undefined)
   }
@@ -211,6 +213,7 @@ class PageUnderWay {
       }
       after = batch.next
       isMore = after !== undefined && !isEnough()
+      if (isMore && this.#isSliceOver()) await this.#turn()
     }
     bytesOfItem = 0
     originOfItem = undefined

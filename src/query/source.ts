@@ -23,6 +23,8 @@ export interface SourceBatch {
   positionOf(at: number): SourcePosition
   /** Where the next batch begins; undefined when there is none. */
   readonly next: SourcePosition | undefined
+  /** The batch ended early: the next one may well be empty. */
+  readonly isPart?: boolean
 }
 
 /** Items in batches. */
@@ -142,6 +144,7 @@ function indexSource(
         items: answer.items,
         positionOf: at => entryPosition(answer.items[at]!.indexKey, answer.items[at]!.sequence),
         next: answer.last === undefined ? undefined : entryPosition(answer.last.key, answer.last.sequence),
+        isPart: answer.isPart === true,
       }))
     },
     ...(isOrdered && {

@@ -118,6 +118,8 @@ export interface IndexPosition {
 export interface IndexScanAnswer extends Answer {
   readonly items: readonly (ScannedItem & { readonly indexKey: Uint8Array })[]
   readonly last: IndexPosition | undefined
+  /** There were many key ranges: whether there is more behind `last` was not looked at. */
+  readonly isPart?: true
 }
 
 /**

@@ -7,7 +7,9 @@ import { test } from 'node:test'
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { ManualClock, type StoredTime, toEpochSeconds } from '../../src/base/clock.ts'
+import { keyRange } from '../../src/document/ordered-key.ts'
 import type { Store } from '../../src/store/port.ts'
+import { type IndexPosition, wholeRange } from '../../src/store/reading.ts'
 import { put } from '../support/item-write.ts'
 import { changeContract } from './change-contract.ts'
 import { journalContract } from './journal-contract.ts'
@@ -90,4 +92,23 @@ test('a directory is refused to a second store, even in this process, and is fre
   assert.notEqual(await again.findContainer('d', 'c'), undefined)
   await again[Symbol.asyncDispose]()
   await rm(directory, { recursive: true })
+})
+
+test('a call that reads an index over many key ranges looks at some of them', async () => {
+  await using store = opened(undefined, new ManualClock(toEpochSeconds(1)))
+  const container = await makeContainer(store, null)
+  const components = [{ path: ['n'], isDescending: false }]
+  const indexed = (await store.createIndex(container, { components, isDeclared: false }))!
+  const index = indexed.indexes[0]!.definition.number
+  const keys = Array.from({ length: 1000 }, (_, n) => keyRange({ equals: n }))
+  let calls = 0
+  let after: IndexPosition | undefined
+  do {
+    const range = { index, keys, isReverse: false, after, within: wholeRange }
+    const page = await store.scanIndex(container, range, { itemsMax: 10, bytesMax: 1000 })
+    assert.equal(page.isPart === true, page.last !== undefined)
+    after = page.last
+    calls++
+  } while (after !== undefined)
+  assert.ok(calls >= 10, `${calls} calls`)
 })

@@ -14,7 +14,7 @@ import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
 import type { ContainerRecord } from '../../src/store/catalog.ts'
 import type { Draft, ItemKey, ScannedItem } from '../../src/store/item.ts'
 import type { Store } from '../../src/store/port.ts'
-import { placeOf, type RowPosition, type RowRange } from '../../src/store/reading.ts'
+import { type IndexPosition, placeOf, type RowPosition, type RowRange } from '../../src/store/reading.ts'
 import type { ItemWrite } from '../../src/store/writing.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 
@@ -642,6 +642,36 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await store.write(container, put('replace', keyOf('old'), { text: 'replaced' }))
       await store.write(container, { kind: 'delete', key: keyOf('new') })
       assert.deepEqual([await found(start), await found(start + 5), await found(start + 10)], [[], [], ['replaced']])
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('an index is read over many key ranges, in both directions and in pages of any size', async () => {
+      const { opener, store } = await fresh()
+      const container = await makeContainer(store, null)
+      const texts = Array.from({ length: 300 }, (_, n) => String(n).padStart(3, '0'))
+      const stored = [0, 3, 63, 64, 65, 127, 128, 200, 299].map(n => texts[n]!)
+      for (const text of stored) await store.write(container, put('create', keyOf(text), { text }))
+      const components = [{ path: ['text'], isDescending: false }]
+      const indexed = (await store.createIndex(container, { components, isDeclared: false }))!
+      const index = indexed.indexes[0]!.definition.number
+      while (!(await store.buildIndex(container, index, 100))) {
+        // Builds the index.
+      }
+      const keys = texts.map(text => keyRange({ equals: text }))
+      for (const isReverse of [false, true]) {
+        for (const itemsMax of [1, 3, 100]) {
+          const found: string[] = []
+          let after: IndexPosition | undefined
+          do {
+            const range = { index, keys, isReverse, after, within: everything }
+            const page = await store.scanIndex(container, range, { ...whole, itemsMax })
+            found.push(...page.items.map(({ body }) => parse(body).text))
+            after = page.last
+          } while (after !== undefined)
+          assert.deepEqual(found, isReverse ? stored.toReversed() : stored)
+        }
+      }
       await store[Symbol.asyncDispose]()
       await opener[Symbol.asyncDispose]()
     })

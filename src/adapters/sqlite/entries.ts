@@ -18,7 +18,7 @@ import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import type { IndexPosition, IndexRange, PageSize } from '../../store/reading.ts'
 import { type IndexFindings, learn, noFindings } from '../index-findings.ts'
-import { isWithin, lastPosition, remainingRanges, startOf } from '../index-ranges.ts'
+import { endOf, isWithin, lastPosition, remainingRanges, startOf } from '../index-ranges.ts'
 import { itemIndexKeys } from '../item-index-keys.ts'
 import { entryTable, itemTable } from './file/schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
@@ -27,12 +27,16 @@ import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 const indexRangeRowsMax = 100_000
 const indexRangeBytesMax = 16 * MiB
 
+/** The most key ranges that one call looks at. Each costs 20 us, even if it is empty. */
+const rangesMax = 64
+
 /** Rows that the query thread reads and encodes in one turn of its event loop: a few milliseconds. */
 const sortRows = 500
 
 export interface IndexSlice {
   readonly items: (ScannedItem & { readonly indexKey: Uint8Array })[]
   readonly last: IndexPosition | undefined
+  readonly isPart?: true
 }
 
 /** The body of an item before and after a write, if it exists then. The old body is read only if needed. */
@@ -284,7 +288,9 @@ export class ContainerEntries {
     const items: IndexSlice['items'] = []
     let bytes = 0
     let looked = 0
-    for (const part of remainingRanges(range)) {
+    const parts = remainingRanges(range)
+    for (const [at, part] of parts.entries()) {
+      if (at === rangesMax) return { items, last: endOf(parts[at - 1]!, isReverse), isPart: true }
       const start = startOf(range, part)
       const rows = statement.iterate({
         index,

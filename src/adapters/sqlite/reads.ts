@@ -86,8 +86,8 @@ export class StoreReads {
     return this.#reading(() => {
       const { record, items, entries } = this.#parts.catalog.requireContainer(container)
       const { moment, policy } = this.#judgedBy(record, range.within.at)
-      const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax, record.indexes)
-      return { moment, policy, version: items.version, items: found, last }
+      const slice = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax, record.indexes)
+      return { moment, policy, version: items.version, ...slice }
     })
   }
 

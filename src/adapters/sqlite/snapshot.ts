@@ -246,8 +246,7 @@ export class Snapshot implements ContainerReader {
   scanIndex(range: IndexRange, page: PageSize): IndexScanAnswer {
     const at = range.within.at!
     const living = livingAt(at.policy, at.moment)
-    const { items, last } = this.#open.entries.scan(range, living, page, sliceRowsMax, this.indexes())
-    return { ...this.#answer(at), items, last }
+    return { ...this.#answer(at), ...this.#open.entries.scan(range, living, page, sliceRowsMax, this.indexes()) }
   }
 
   /** Without slices, which cost twice the time: only other pages wait in this thread. */
