@@ -24,7 +24,7 @@ import { bytesInSteps, charsOf, type TextList } from './http/list-body.ts'
 import { outcomeError } from './http/outcome-error.ts'
 import { hasFlag, hasTriggers, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
 import { checkPriority } from './http/request-priority.ts'
-import { type HoldAnswer, lightBody, type NosqlResponse, send, sendError } from './http/response.ts'
+import { lightBody, type NosqlResponse, send, sendError } from './http/response.ts'
 import type { HttpHead, HttpRequest, Reply } from './http/transport.ts'
 import { binaryJsonToText, isBinaryJson } from './json/binary-json.ts'
 import { operationName, unknownOperation } from './operation-name.ts'
@@ -71,32 +71,33 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
     activityId: string,
     response: NosqlResponse,
   ): MaybePromise<void> {
-    const { http } = begun
-    const finish = (body: string | Buffer, hold: HoldAnswer) => {
-      send(reply, activityId, response, body, hold)
-      tell(begun, activityId, response.status, response.chargeRu)
-    }
     const body = lightBody(response.body)
-    if (typeof body === 'string' || Buffer.isBuffer(body)) return finish(body, bytes => holdAnswer(http, bytes))
-    return writeInTurns(http, body, finish)
+    if (typeof body !== 'string' && !Buffer.isBuffer(body))
+      return writeInTurns(begun, reply, activityId, response, body)
+    send(reply, activityId, response, body, bytes => holdAnswer(begun.http, bytes))
+    tell(begun, activityId, response.status, response.chargeRu)
   }
 
   /** A large answer is held as soon as it waits. */
   async function writeInTurns(
-    http: HttpHead,
+    begun: Begun & { readonly http: HttpHead },
+    reply: Reply,
+    activityId: string,
+    response: NosqlResponse,
     list: TextList,
-    finish: (body: Buffer, hold: HoldAnswer) => void,
   ): Promise<void> {
+    const { http } = begun
     const chars = charsOf(list)
     const lease = holdAnswer(http, chars)
     try {
       const body = await stepsInHeavyTurns(bytesInSteps(list), http.share)
       lease.force(body.length - chars)
-      finish(body, () => lease)
+      send(reply, activityId, response, body, () => lease)
     } catch (error) {
       lease[Symbol.dispose]()
       throw error
     }
+    tell(begun, activityId, response.status, response.chargeRu)
   }
 
   function fail(begun: Begun, reply: Reply, activityId: string, error: unknown): void {

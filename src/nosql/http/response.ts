@@ -61,7 +61,7 @@ export function lightBody(body: NosqlResponse['body']): string | Buffer | TextLi
 }
 
 /** Takes memory for a body. Throws if there is none. */
-export type HoldAnswer = (bytes: number) => MemoryLease
+type HoldAnswer = (bytes: number) => MemoryLease
 
 export function send(
   reply: Reply,
