@@ -8,7 +8,8 @@
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
-import { scanBytesMax } from '../base/limits.ts'
+import { KiB, scanBytesMax } from '../base/limits.ts'
+import { leaseHere } from '../base/memory-account.ts'
 import { nextSlice } from '../base/slices.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, ScannedItem, StoredItem } from '../store/item.ts'
@@ -92,10 +93,12 @@ export async function listLives(
   const lists = inOrder.map(bounds => new RowList(store, container, { ...bounds, isReverse }, cursor[bounds.by]))
   const isWanted = isByCreation ? wantedBy(filter, at) : () => true
   const items: ListedItem[] = []
+  using lease = leaseHere('work')
   let examined = 0
   let bytes = 0
+  let sliceEnd = sliceBytes
   const rowsWanted = Math.min(size.itemsMax, size.examineMax)
-  while (items.length < size.itemsMax && examined < size.examineMax && bytes < pageBytesMax) {
+  while (items.length < size.itemsMax && examined < size.examineMax && bytes < livesBytesMax) {
     await Promise.all(lists.map(list => list.prepare(Math.min(rowsWanted, 1000))))
     const first = firstOf(lists, at, isReverse)
     if (first === undefined) break
@@ -103,8 +106,13 @@ export async function listLives(
     examined++
     bytes += row.body.length
     const listed = { ...row, ...judgeLife(at, row) }
-    if (isWanted(listed) && size.accepts?.(row) !== false) items.push(listed)
-    if (examined % 64 === 0) await nextSlice()
+    if (isWanted(listed) && size.accepts?.(row) !== false) {
+      lease?.add(row.body.length)
+      items.push(listed)
+    }
+    if (examined % 64 !== 0 && bytes < sliceEnd) continue
+    await nextSlice()
+    sliceEnd = bytes + sliceBytes
   }
   const next: { [Name in Cohort]?: RowPosition | 'end' | undefined } = {}
   for (const list of lists) next[list.by] = list.position
@@ -112,7 +120,11 @@ export async function listLives(
   return { items, at, next: isEnd ? undefined : next, examined, bytes }
 }
 
-const pageBytesMax = 16 * scanBytesMax
+/** Others get a turn after so much. */
+const sliceBytes = 256 * KiB
+
+/** A page that has read so much ends, however few items are in it. */
+export const livesBytesMax = 16 * scanBytesMax
 
 type Bounds = Pick<RowRange, 'by' | 'after' | 'upTo'>
 

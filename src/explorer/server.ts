@@ -8,6 +8,8 @@ import { epochMsWithin } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { isLoopback } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
+import { holding } from '../base/memory-account.ts'
+import { drained } from '../base/slow-reader.ts'
 import { KeyAttempts } from './access/attempts.ts'
 import { callerOf, checkIntent, checkMayCall, checkMayWrite, checkSender, type Visitor } from './access/guard.ts'
 import { LoginSessions } from './access/sessions.ts'
@@ -78,7 +80,8 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
     }
     const { handler, names, isRead } = findRoute(call.method, name.split('/').map(decodePath))
     if (isRead !== true) checkMayWrite(caller)
-    return handler(service, { ...call, names })
+    using lease = options.memory.shareOf(req.socket).hold('work')
+    return await holding(lease, () => handler(service, { ...call, names }))
   }
 
   function isStillValid({ session }: Visitor): boolean {
@@ -123,6 +126,10 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
     const isLong = json.length >= compressCharsMin && acceptedCoding(req.headers['accept-encoding']) !== undefined
     const isGzip = isLong && String(req.headers['accept-encoding']).includes('gzip')
     const body = isGzip ? await promisify(gzip)(json, { level: 1 }) : Buffer.from(json)
+    // It exists already, so it is counted even if there is no room.
+    const lease = options.memory.shareOf(req.socket).hold('answers')
+    lease.force(body.length)
+    res.once('close', () => lease[Symbol.dispose]())
     res.writeHead(status, {
       ...shared,
       'content-type': 'application/json; charset=utf-8',
@@ -131,6 +138,7 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
       ...(isGzip && { 'content-encoding': 'gzip' }),
     })
     res.end(req.method === 'HEAD' ? undefined : body)
+    if (res.writableNeedDrain) await drained(res)
   }
 
   async function timeHeader(): Promise<Readonly<Record<string, string>>> {

@@ -20,11 +20,17 @@ export interface ExtendedJsonLayout {
   readonly mode: ExtendedJsonMode
   /** Spaces for each level; 0 for one line. */
   readonly indent?: number
+  /** More than this is not wanted: the rest of the parts may be left out. */
+  readonly charsMax?: number
 }
 
-export function printExtendedJson(value: Value | BsonDocument, { mode, indent = 0 }: ExtendedJsonLayout): string {
+export function printExtendedJson(
+  value: Value | BsonDocument,
+  { mode, indent = 0, charsMax = Number.POSITIVE_INFINITY }: ExtendedJsonLayout,
+): string {
   const parts: string[] = []
-  print(value, { mode, indent, parts }, 0)
+  // A part has one character at least.
+  print(value, { mode, indent, parts, partsMax: charsMax }, 0)
   return parts.join('')
 }
 
@@ -32,6 +38,7 @@ interface Printing {
   readonly mode: ExtendedJsonMode
   readonly indent: number
   readonly parts: string[]
+  readonly partsMax: number
 }
 
 function print(value: Value, printing: Printing, depth: number): void {
@@ -59,12 +66,12 @@ function printParts(
   open: string,
   close: string,
   count: number,
-  { parts, indent }: Printing,
+  { parts, indent, partsMax }: Printing,
   depth: number,
   part: (at: number) => void,
 ): void {
   parts.push(open)
-  for (let at = 0; at < count; at++) {
+  for (let at = 0; at < count && parts.length <= partsMax; at++) {
     if (at > 0) parts.push(',')
     if (indent > 0) parts.push('\n', ' '.repeat(indent * (depth + 1)))
     part(at)

@@ -1,5 +1,8 @@
 /** Completions for an editor: functions of the language, and paths that are sampled from items. */
 
+import { KiB } from '../../base/limits.ts'
+import { heldHere } from '../../base/memory-account.ts'
+import { nextSlice } from '../../base/slices.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { accumulators } from '../../mql/accumulators/statement.ts'
@@ -14,6 +17,8 @@ import { requireContainer } from './containers.ts'
 
 const sampledMax = 200
 const pathsMax = 500
+/** To look at a larger item takes a part of a millisecond. */
+const largeBytes = 64 * KiB
 const depthMax = 6
 /** Elements of an array that are looked at. */
 const elementsMax = 20
@@ -33,12 +38,14 @@ interface Seen {
 export async function complete(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
   const container = await requireContainer(service, call)
   const size = { itemsMax: sampledMax, examineMax: sampledMax }
-  const { items } = await service.engine.listLives(container, { filter: 'all', order: 'newest' }, {}, size)
+  const { items, bytes } = await service.engine.listLives(container, { filter: 'all', order: 'newest' }, {}, size)
+  heldHere()?.add(bytes)
   const seen = new Map<string, Seen>()
   for (const [item, { body }] of items.entries()) {
     const note = noting(seen, item)
     if (typeof body === 'string') walkJson(JSON.parse(body), '', 0, note)
     else walkBson(BsonDocument.view(body), '', 0, note)
+    if (body.length >= largeBytes) await nextSlice()
   }
   const paths = [...seen]
     .map(([path, { types, items: count }]) => ({

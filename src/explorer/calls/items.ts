@@ -2,9 +2,17 @@
 
 import { RequestError } from '../../base/error.ts'
 import { scanBytesMax } from '../../base/limits.ts'
+import { heldHere } from '../../base/memory-account.ts'
 import { nextSlice } from '../../base/slices.ts'
 import { parseExtendedDocument } from '../../document/bson/parse-extended-json.ts'
-import { judgeLife, type LifeCursor, type LifeFilter, type ListedItem } from '../../engine/item-lives.ts'
+import {
+  judgeLife,
+  type LifeCursor,
+  type LifeFilter,
+  type LifeRange,
+  type ListedItem,
+  livesBytesMax,
+} from '../../engine/item-lives.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { wholeRange } from '../../store/reading.ts'
@@ -50,7 +58,7 @@ export async function listItems(service: ExplorerService, call: ApiCall): Promis
     const size = { itemsMax, examineMax, accepts }
     return order === 'natural'
       ? readNatural(service, container, filter, cursor as ItemKey | undefined, size)
-      : service.engine.listLives(container, { filter, order, from, to }, (cursor ?? {}) as LifeCursor, size)
+      : readByLife(service, container, { filter, order, from, to }, (cursor ?? {}) as LifeCursor, size)
   })
   return {
     json: {
@@ -75,6 +83,19 @@ interface Size {
   readonly accepts: ItemTest | undefined
 }
 
+async function readByLife(
+  { engine }: ExplorerService,
+  container: ContainerRecord,
+  range: LifeRange,
+  cursor: LifeCursor,
+  size: Size,
+): Promise<ListPage> {
+  const page = await engine.listLives(container, range, cursor, size)
+  // They are held until they are shown.
+  heldHere()?.add(page.bytes)
+  return page
+}
+
 /** Living items in key order. */
 async function readNatural(
   { engine }: ExplorerService,
@@ -88,6 +109,7 @@ async function readNatural(
   let after = cursor
   let examined = 0
   let chargeRu = 0
+  let bytes = 0
   const isWanted = wantedLife(filter, at.moment)
   do {
     const page = await engine.readKeyOrder(
@@ -102,12 +124,14 @@ async function readNatural(
       const listed = { ...item, ...judgeLife(at, item) }
       if (!isWanted(listed) || accepts?.(item) === false) continue
       items.push(listed)
+      bytes += item.body.length
+      heldHere()?.add(item.body.length)
       if (items.length < itemsMax) continue
       if (item !== page.items.at(-1)) after = item.key
       break
     }
     await nextSlice()
-  } while (after !== undefined && items.length < itemsMax && examined < examineMax)
+  } while (after !== undefined && items.length < itemsMax && examined < examineMax && bytes < livesBytesMax)
   return { items, next: after, examined, chargeRu: Math.round(chargeRu * 100) / 100 }
 }
 

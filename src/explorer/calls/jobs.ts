@@ -1,5 +1,7 @@
 /** Jobs: lists and shows them, ends them, and lists the rows that they refused. */
 
+import { nextSlice } from '../../base/slices.ts'
+import { drained } from '../../base/slow-reader.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import type { ExplorerService } from '../service/service.ts'
 
@@ -16,7 +18,10 @@ export async function endJob({ jobs }: ExplorerService, { names }: ApiCall): Pro
   return { status: 204 }
 }
 
-export async function showRefused({ jobs }: ExplorerService, { names, res }: ApiCall): Promise<ApiAnswer> {
+/** Refused rows that are sent at a time. */
+const rowsAtOnce = 200
+
+export async function showRefused({ jobs }: ExplorerService, { names, res, gone }: ApiCall): Promise<ApiAnswer> {
   const { refusals, id } = jobs.find(names[0]!)
   res.writeHead(200, {
     'content-type': 'application/x-ndjson; charset=utf-8',
@@ -24,7 +29,11 @@ export async function showRefused({ jobs }: ExplorerService, { names, res }: Api
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   })
-  for (const refusal of refusals) res.write(`${JSON.stringify(refusal)}\n`)
+  for (let at = 0; at < refusals.length && !gone.aborted; at += rowsAtOnce) {
+    const lines = refusals.slice(at, at + rowsAtOnce).map(refusal => `${JSON.stringify(refusal)}\n`)
+    if (res.write(lines.join(''))) await nextSlice()
+    else await drained(res)
+  }
   res.end()
   return 'streamed'
 }

@@ -1,11 +1,14 @@
 /** Changes of a container as the feed shows them: writes, and where there is a log, deletes and deaths. */
 
 import { type EpochSeconds, toEpochSeconds } from '../../base/clock.ts'
-import { scanBytesMax } from '../../base/limits.ts'
+import { KiB, scanBytesMax } from '../../base/limits.ts'
+import { leaseHere } from '../../base/memory-account.ts'
+import { nextSlice } from '../../base/slices.ts'
 import type { Body } from '../../document/body.ts'
+import { printExtendedJson } from '../../document/bson/extended-json.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { judgeLife } from '../../engine/item-lives.ts'
+import { judgeLife, livesBytesMax } from '../../engine/item-lives.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Viewpoint } from '../../store/policy.ts'
@@ -18,6 +21,9 @@ import { type Column, documentId, showRow } from './rows.ts'
 export type FeedKind = 'latest' | 'all'
 
 const textCharsMax = 20_000
+
+/** Changes that are shown in one turn of the event loop. */
+const shownBytesAtOnce = 256 * KiB
 
 export interface ChangePage {
   readonly changes: readonly object[]
@@ -62,7 +68,7 @@ export async function readFeed(
   { mode, after, itemsMax, columns }: Shown & FeedRange & { readonly after: ChangePosition },
 ): Promise<ChangePage> {
   const { raw, at, ...page } = await readRaw(engine, container, mode, after, itemsMax)
-  return { ...page, changes: raw.map(change => showChange(container, change, at, columns)) }
+  return { ...page, changes: await showChanges(container, raw, at, columns) }
 }
 
 interface FeedRange {
@@ -96,35 +102,83 @@ export async function readNewest(
   let newest: NewestChanges = { changes: [], position: end, isForgotten: false, isCut: false }
   for (const seconds of [...lookBackS.filter(each => each < now - since), now - since]) {
     const from = toEpochSeconds(Math.max(0, now - seconds))
-    const found = await readTail(engine, container, mode, from)
+    using found = await readTail(engine, container, { mode, itemsMax, from })
     // Entries have left the log, and only its end has a position that is certainly in it.
     if (found.isForgotten) return { ...newest, isForgotten: true }
     if (!found.isEnd) return { ...newest, isCut: true }
-    const { at, raw } = found
-    const shown = raw.slice(-itemsMax)
-    const changes = shown.map(change => showChange(container, change, at, undefined))
-    newest = { changes, position: found.position, isForgotten: false, isCut: raw.length > shown.length }
-    if (shown.length === itemsMax) break
+    const { at, raw, isCut } = found
+    const changes = await showChanges(container, raw, at, undefined)
+    newest = { changes, position: found.position, isForgotten: false, isCut }
+    if (isCut || raw.length === itemsMax) break
   }
   return newest
 }
 
-/** All changes of a moment and later, unless there are too many. */
+/** The newest changes of a moment and later. They are counted as held until this is disposed of. */
+interface Tail extends RawPage, Disposable {
+  /** There were more: too many, or too large to hold them all. */
+  readonly isCut: boolean
+}
+
+/** `isEnd` is false if there are too many to read. */
 async function readTail(
   engine: Engine,
   container: ContainerRecord,
-  mode: FeedKind,
-  from: EpochSeconds,
-): Promise<RawPage> {
+  { mode, itemsMax, from }: FeedRange & { readonly from: EpochSeconds },
+): Promise<Tail> {
   let after = mode === 'latest' ? await engine.changesSince(container, from) : await engine.logSince(container, from)
   const raw: RawChange[] = []
-  for (let read = 0; ; ) {
-    const page = await readRaw(engine, container, mode, after, 500)
-    read += page.raw.length
-    raw.push(...page.raw.filter(({ ts }) => ts >= from))
-    if (page.isEnd || page.isForgotten || read >= readMax) return { ...page, raw }
-    after = page.position
+  const lease = leaseHere('work')
+  let bytes = 0
+  let isCut = false
+  try {
+    for (let read = 0; ; ) {
+      const page = await readRaw(engine, container, mode, after, 500)
+      read += page.raw.length
+      for (const change of page.raw) {
+        if (change.ts < from) continue
+        raw.push(change)
+        bytes += bytesOf(change)
+        while (raw.length > itemsMax || (bytes > livesBytesMax && raw.length > 1)) {
+          bytes -= bytesOf(raw.shift()!)
+          isCut = true
+        }
+      }
+      lease?.set(bytes)
+      if (page.isEnd || page.isForgotten || read >= readMax) {
+        return { ...page, raw, isCut, [Symbol.dispose]: () => lease?.[Symbol.dispose]() }
+      }
+      after = page.position
+      await nextSlice()
+    }
+  } catch (error) {
+    lease?.[Symbol.dispose]()
+    throw error
   }
+}
+
+function bytesOf(change: RawChange): number {
+  const previous = 'kind' in change ? change.previous?.body.length : 0
+  return (change.body?.length ?? 0) + (previous ?? 0)
+}
+
+/** A large change takes some milliseconds to show. */
+async function showChanges(
+  container: ContainerRecord,
+  raw: readonly RawChange[],
+  at: Viewpoint,
+  columns: readonly Column[] | undefined,
+): Promise<object[]> {
+  const shown: object[] = []
+  let bytes = 0
+  for (const change of raw) {
+    shown.push(showChange(container, change, at, columns))
+    bytes += bytesOf(change)
+    if (bytes < shownBytesAtOnce) continue
+    await nextSlice()
+    bytes = 0
+  }
+  return shown
 }
 
 function showChange(
@@ -144,7 +198,17 @@ function showWrite(container: ContainerRecord, item: ScannedItem, at: Viewpoint,
 /** An item in one of its versions. */
 function showVersion(container: ContainerRecord, item: ScannedItem, at: Viewpoint, columns: Shown['columns']) {
   const row = showRow(container, { ...item, ...judgeLife(at, item) }, columns ?? [])
-  return columns === undefined ? { ...row, ...cut(textOfItem(container, item).text) } : row
+  return columns === undefined ? { ...row, ...cut(beginningOf(container, item.body)) } : row
+}
+
+/** The text of an item, perhaps only a little more than may be shown. */
+function beginningOf({ encoding }: ContainerRecord, body: Body): string {
+  if (encoding === 'json') return textOfItem({ encoding }, { body }).text
+  return printExtendedJson(BsonDocument.view(body as Uint8Array), {
+    mode: 'editable',
+    indent: 2,
+    charsMax: textCharsMax,
+  })
 }
 
 function cut(text: string): object {
@@ -172,7 +236,7 @@ function ownDeadlineIn({ encoding }: ContainerRecord, body: Body, ts: number): n
 
 function previousText(container: ContainerRecord, body: Body | undefined): object {
   if (body === undefined) return {}
-  const { text } = textOfItem(container, { body })
+  const text = beginningOf(container, body)
   return { previousText: text.slice(0, textCharsMax), ...(text.length > textCharsMax && { isCut: true }) }
 }
 

@@ -11,7 +11,8 @@ import { MiB } from '../../base/limits.ts'
 const jobsMax = 50
 const runningMax = 8
 const shownRefusalsMax = 100
-const refusalBytesMax = 16 * MiB
+/** Of all jobs together. */
+export const refusalBytesMax = 16 * MiB
 
 export type JobKind = 'import' | 'delete'
 
@@ -45,9 +46,11 @@ export class Job {
   }
   readonly #controller = new AbortController()
   readonly #onChange: (job: Job) => void
+  /** Whether there is room for a refusal of so many bytes. */
+  readonly #hasRoom: (bytes: number) => boolean
   readonly #startedAt = machine.monotonicMs()
-  readonly #refusals: RefusedLine[] = []
-  #refusalBytes = 0
+  #refusals: RefusedLine[] = []
+  refusalBytes = 0
   #doneBefore = 0
   #refused = 0
   #state: 'running' | 'done' | 'failed' | 'canceled' = 'running'
@@ -57,13 +60,14 @@ export class Job {
 
   constructor(
     { id, kind, database, container }: Pick<Job, 'id' | 'kind' | 'database' | 'container'>,
-    onChange: (job: Job) => void,
+    { onChange, hasRoom }: { onChange: (job: Job) => void; hasRoom: (bytes: number) => boolean },
   ) {
     this.id = id
     this.kind = kind
     this.database = database
     this.container = container
     this.#onChange = onChange
+    this.#hasRoom = hasRoom
   }
 
   get signal(): AbortSignal {
@@ -85,10 +89,14 @@ export class Job {
   refuse(refusal: RefusedLine): void {
     this.#refused++
     const bytes = 64 + refusal.message.length + (refusal.text?.length ?? 0)
-    if (this.#refusalBytes + bytes <= refusalBytesMax) {
-      this.#refusalBytes += bytes
-      this.#refusals.push(refusal)
-    }
+    if (!this.#hasRoom(bytes)) return
+    this.refusalBytes += bytes
+    this.#refusals.push(refusal)
+  }
+
+  forgetRefusals(): void {
+    this.#refusals = []
+    this.refusalBytes = 0
   }
 
   /** So many were done before, by another job. */
@@ -143,13 +151,27 @@ export class Jobs {
     if (running >= runningMax) {
       throw new RequestError('malformed', `${runningMax} jobs are running. Wait for one, or end one.`)
     }
-    const job = new Job({ id, kind, database, container }, each => this.onChange(each))
+    const parts = { onChange: (each: Job) => this.onChange(each), hasRoom: (bytes: number) => this.#hasRoom(bytes) }
+    const job = new Job({ id, kind, database, container }, parts)
     this.#jobs.set(id, job)
     for (const old of this.#jobs.values()) {
       if (this.#jobs.size <= jobsMax) break
       if (!old.isRunning) this.#jobs.delete(old.id)
     }
     return job
+  }
+
+  /** The oldest jobs that have ended make room. */
+  #hasRoom(bytes: number): boolean {
+    const jobs = [...this.#jobs.values()]
+    let held = jobs.reduce((sum, { refusalBytes }) => sum + refusalBytes, 0)
+    for (const old of jobs) {
+      if (held + bytes <= refusalBytesMax) return true
+      if (old.isRunning) continue
+      held -= old.refusalBytes
+      old.forgetRefusals()
+    }
+    return held + bytes <= refusalBytesMax
   }
 
   find(id: string): Job {
