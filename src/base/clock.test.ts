@@ -9,6 +9,7 @@ import {
   epochMsWithin,
   ManualClock,
   machine,
+  manualSecondMax,
   type StoredTime,
   SystemClock,
   toEpochSeconds,
@@ -379,15 +380,16 @@ describe('the manual clock', () => {
     assert.equal(clock.set(100), 100)
   })
 
-  test('refuses to go back and refuses fractions of a second, and then keeps its time', () => {
+  test('refuses to go back or beyond the year 9999, and fractions of a second, and then keeps its time', () => {
     const clock = new ManualClock(toEpochSeconds(100))
-    for (const value of [99, -1, 100.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
+    for (const value of [99, -1, 100.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, manualSecondMax + 1]) {
       assert.throws(() => clock.set(value), isMalformed, `set ${value}`)
     }
     for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => clock.advance(value), isMalformed, `advance ${value}`)
     }
     assert.equal(clock.now(), 100)
+    assert.equal(clock.set(manualSecondMax), Date.parse('9999-12-31T23:59:59Z') / 1000)
   })
 
   function isMalformed(error: unknown): boolean {

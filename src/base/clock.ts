@@ -291,6 +291,9 @@ export class SystemClock implements Clock {
 
 const uptimeCoarseMs = 2000
 
+/** The end of the year 9999. Later times have no text as a date. */
+export const manualSecondMax = 253_402_300_799
+
 /** A clock that moves only when told, and only forward, by whole seconds. */
 export class ManualClock implements Clock {
   readonly mode = 'manual'
@@ -326,6 +329,10 @@ export class ManualClock implements Clock {
   set(epochSeconds: number): EpochSeconds {
     if (!Number.isSafeInteger(epochSeconds)) {
       throw new RequestError('malformed', `The clock takes whole seconds since 1970, not ${epochSeconds}.`)
+    }
+    if (epochSeconds > manualSecondMax) {
+      const end = `${manualSecondMax}, the end of the year 9999`
+      throw new RequestError('malformed', `The clock goes to ${end}; ${epochSeconds} is later.`)
     }
     if (epochSeconds < this.#now) {
       throw new RequestError(

@@ -14,12 +14,16 @@ const signature = { hash: binary(new Uint8Array(20)), keyId: int64(0n) }
 /** How many numbers there are within a second; MongoDB's start at 1. */
 const incrementsMax = 2 ** 32 - 1
 
+/** The last second of a timestamp, in the year 2106. It stands for all later ones. */
+const timestampSecondMax = 2 ** 32 - 1
+
 export function incrementOf(tick: number): number {
   return (tick % incrementsMax) + 1
 }
 
 export function timestampOf(epochSeconds: number, tick: number): TimestampValue {
-  return timestamp((BigInt(epochSeconds) << 32n) | BigInt(incrementOf(tick)))
+  const second = Math.min(epochSeconds, timestampSecondMax)
+  return timestamp((BigInt(second) << 32n) | BigInt(incrementOf(tick)))
 }
 
 /** The time fields of every answer. They are built when the second or the tick changes. */
