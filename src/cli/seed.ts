@@ -26,7 +26,9 @@ export async function seed(path: string, flags: ConnectionFlags & { readonly jso
           items += counts.created + counts.replaced
           const [first] = refused
           if (first === undefined) return
-          throw new RequestError('malformed', `${path}, line ${first.line} (${database}/${container}): ${first.reason}`)
+          const place = `${path}, line ${first.line} (${database}/${container})`
+          const advice = 'What came before it is loaded: call POST /_mayfly/reset before you try again.'
+          throw new RequestError('malformed', `${place}: ${first.reason.replace(/\.?$/, '.')} ${advice}`)
         },
       })
     }

@@ -23,6 +23,12 @@ export function importSide({
       return (await mongo()).importEdge(container, keepTtl)
     },
     create: async ({ api, database, container, partitionKey, definition: rest }) => {
+      if (api === 'mongo' && rest.defaultTtl !== undefined) {
+        throw new RequestError(
+          'malformed',
+          `Documents of ${database}/${container} die by a TTL index on _ts, which you create: leave defaultTtl out.`,
+        )
+      }
       if (api === 'mongo') return (await mongo()).ensureCollection({ database, collection: container }, partitionKey)
       if (partitionKey === undefined) {
         throw new RequestError(

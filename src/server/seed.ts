@@ -2,7 +2,7 @@
  * Loads a seed into an empty store, before the server accepts requests.
  *
  * A store that has databases is not changed. If loading was interrupted, the next start with the same seed
- * loads it again, and each item exists once.
+ * loads it again, and each item exists once. If the seed has a mistake, nothing of it stays.
  */
 
 import type { ImportSide } from '../admin/import-calls.ts'
@@ -11,11 +11,13 @@ import type { Logger } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { ImportWriter } from '../engine/import-writer.ts'
 import { itemKey } from '../engine/item-key.ts'
+import { parseResourceId } from '../nosql/definitions/resource-name.ts'
+import type { DatabaseRecord } from '../store/catalog.ts'
 import { importRows } from '../transfer/import-rows.ts'
-import { readSeed } from '../transfer/seed.ts'
+import type { Seed } from '../transfer/seed.ts'
 
-export async function seedStore(engine: Engine, imports: ImportSide, path: string, log: Logger): Promise<void> {
-  const seed = readSeed(path)
+export async function seedStore(engine: Engine, imports: ImportSide, seed: Seed, log: Logger): Promise<void> {
+  const { path } = seed
   const isEmpty = (await engine.catalog.databases()).length === 0
   // An empty store is loaded whether or not it was before.
   const present = isEmpty ? undefined : await stateOf(engine)
@@ -24,11 +26,27 @@ export async function seedStore(engine: Engine, imports: ImportSide, path: strin
     return
   }
   await setState(engine, seed.digest)
-  let items = 0
-  for (const database of seed.databases) {
-    if ((await engine.catalog.findDatabase(database)) === undefined) await engine.catalog.createDatabase(database, null)
+  const created: DatabaseRecord[] = []
+  let items: number
+  try {
+    for (const id of seed.databases) {
+      const made = await engine.catalog.createDatabase(parseResourceId(id), null)
+      if (made !== undefined) created.push(made)
+    }
+    items = await loadContainers(engine, imports, seed)
+  } catch (error) {
+    // Otherwise the next start would find data, and not load the seed after it was mended.
+    for (const database of created) await engine.catalog.deleteDatabase(database)
+    throw error
   }
-  for (const each of seed.containers) {
+  await setState(engine, 'done')
+  log.info({ seed: path, containers: seed.containers.length, items }, 'the seed was loaded')
+}
+
+/** Returns how many items were loaded. */
+async function loadContainers(engine: Engine, imports: ImportSide, { path, containers }: Seed): Promise<number> {
+  let items = 0
+  for (const each of containers) {
     const { database, container } = each
     const found = (await engine.catalog.findContainer(database, container)) ?? (await imports.create(each))
     const writer = new ImportWriter(engine, await imports.edgeOf(found, 'reset'), { mode: 'upsert' })
@@ -41,8 +59,7 @@ export async function seedStore(engine: Engine, imports: ImportSide, path: strin
       },
     })
   }
-  await setState(engine, 'done')
-  log.info({ seed: path, containers: seed.containers.length, items }, 'the seed was loaded')
+  return items
 }
 
 async function keyOfState(engine: Engine) {

@@ -71,11 +71,17 @@ export async function startServer(
 ): Promise<RunningServer> {
   const startedMs = machine.monotonicMs()
   const memory = MemoryAccount.ofBudget(config.memoryBudgetBytes)
+  // Mistakes in files are found now: before there is a directory for the data, and not with the first client.
+  const keys = new AccountKeys(config.keys)
+  const entra = new EntraTokens(keys, entraSettings(config))
+  const { tls } = config
+  const certificate = tls === undefined ? certificateSource(config.directory) : () => readCertificate(tls)
+  if (tls !== undefined) await certificate()
+  const seed = config.seed === undefined ? undefined : (await import('../transfer/seed.ts')).readSeed(config.seed)
   const queries = new QueryThreads(keepsFile(config) ? config.directory : undefined, log, { memory })
   const indexKeys = new ServerIndexKeys()
   const { store, clock, failed, countConnections } = await openStore(config, { log, timeSource, indexKeys, queries })
   const { rateLimit, partitions, strict, host } = config
-  const keys = new AccountKeys(config.keys)
   const hostNames = new HostNames(host, config.allowedHosts)
   const engine = new Engine({
     store,
@@ -88,11 +94,6 @@ export async function startServer(
     slowQueryMs: config.slowQueryMs,
   })
   const listeners: Listener[] = []
-  const { tls } = config
-  const certificate = tls === undefined ? certificateSource(config.directory) : () => readCertificate(tls)
-  // Mistakes in the files are found now, and not with the first connection.
-  if (tls !== undefined) await certificate()
-  const entra = new EntraTokens(keys, entraSettings(config))
   const reload = new FileReload(config, { keys, entra, certificate, listeners, log })
   const counters = new RequestCounters()
   const metrics: MetricsContext = {
@@ -186,8 +187,8 @@ export async function startServer(
     await engine[Symbol.asyncDispose]()
   }
   try {
-    if (config.seed !== undefined) {
-      await (await import('./seed.ts')).seedStore(engine, imports, config.seed, log)
+    if (seed !== undefined) {
+      await (await import('./seed.ts')).seedStore(engine, imports, seed, log)
     }
     const fastLane = { nosql: front, memory, isProtocolPath }
     const common = { host, connectionsMax: config.connectionsMax, certificate, log, holdsProcess }

@@ -14,7 +14,7 @@ import { createReadStream, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { RequestError } from '../base/error.ts'
 import { MiB } from '../base/limits.ts'
-import { JsonReader } from '../document/json-reader.ts'
+import { JsonReader, JsonTextError } from '../document/json-reader.ts'
 import type { ImportBatch } from './import-rows.ts'
 import type { InputPlace, InputRow } from './input.ts'
 import { readRows } from './read-rows.ts'
@@ -37,6 +37,7 @@ export interface SeedContainer {
 }
 
 export interface Seed {
+  readonly path: string
   /** Databases, also those without containers. */
   readonly databases: readonly string[]
   readonly containers: readonly SeedContainer[]
@@ -53,7 +54,7 @@ export function readSeed(path: string): Seed {
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
     return /\.(jsonl|ndjson)$/i.test(path) ? readLines(text, path) : readDocument(text, path)
   } catch (error) {
-    if (error instanceof RequestError) throw error
+    if (error instanceof RequestError && !(error instanceof JsonTextError)) throw error
     if (error instanceof Error && 'syscall' in error)
       throw unreadable((error as NodeJS.ErrnoException).path ?? path, error)
     throw new RequestError('malformed', `The seed ${path} cannot be read: ${(error as Error).message}`, {
@@ -84,13 +85,13 @@ function described(database: unknown, given: Named, path: string): Omit<SeedCont
 }
 
 function readDocument(text: string, path: string): Seed {
-  const reader = new JsonReader(text)
-  const parsed = JSON.parse(text) as { databases?: unknown }
-  if (!Array.isArray(parsed.databases)) {
+  const parsed = JSON.parse(text) as { databases?: unknown } | null
+  const areNamed = (list: readonly { id?: unknown }[]) => list.every(each => typeof each?.id === 'string')
+  if (!Array.isArray(parsed?.databases) || !areNamed(parsed.databases)) {
     throw new RequestError('malformed', `${path}: a seed is {"databases": [{"id", "containers": […]}]}.`)
   }
   // Items keep their text: JSON.parse would move names and round numbers.
-  const items = itemTexts(reader)
+  const items = itemTexts(new JsonReader(text))
   const databases = parsed.databases as { id: string; containers?: Named[] }[]
   const containers = databases.flatMap(({ id, containers = [] }, at) =>
     containers.map((given, index): SeedContainer => {
@@ -98,7 +99,7 @@ function readDocument(text: string, path: string): Seed {
       return { ...described(id, given, path), rows: () => batchOf(texts) }
     }),
   )
-  return { databases: databases.map(({ id }) => id), containers, digest: digestOf(text) }
+  return { path, databases: databases.map(({ id }) => id), containers, digest: digestOf(text) }
 }
 
 interface PlacedText {
@@ -158,7 +159,8 @@ function readLines(text: string, path: string): Seed {
       rows: () => batchOf(texts),
     }),
   )
-  return { databases: [...new Set(list.map(({ database }) => database))], containers: list, digest: digestOf(text) }
+  const databases = [...new Set(list.map(({ database }) => database))]
+  return { path, databases, containers: list, digest: digestOf(text) }
 }
 
 function memberText(line: string, wanted: string): string {
@@ -184,7 +186,8 @@ function readFolder(path: string): Seed {
     const given = { ...definition, api, partitionKey, id: container }
     return { ...described(database, given, path), rows: () => readRows(source, {}) }
   })
-  return { databases: [...new Set(list.map(({ database }) => database))], containers: list, digest: digestOf(text) }
+  const databases = [...new Set(list.map(({ database }) => database))]
+  return { path, databases, containers: list, digest: digestOf(text) }
 }
 
 function digestOf(text: string): string {

@@ -232,6 +232,70 @@ test('a seed is loaded before the server is ready, once', async () => {
   assert.match(refused.stderr, /wrong\.jsonl, line 2 \(other\/x\): /)
 })
 
+test('a seed with a mistake leaves nothing behind, and is loaded when it was mended', async () => {
+  const data = join(temporaryDirectory(), 'data')
+  const file = join(folder, 'mended.jsonl')
+  const args = ['--data', data, '--port', '0', '--no-mongo', '--json', '--seed', file]
+  const line = (container: string, item: object) =>
+    `${JSON.stringify({ database: 'shop', container, partitionKey: '/pk', item })}\n`
+  writeFileSync(file, line('a', { id: 'x', pk: 1 }) + line('b', { id: 'x', pk: 1 }) + line('b', { pk: 1 }))
+  const refused = await runCli(args)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /line 3 \(shop\/b\)/)
+  writeFileSync(file, line('a', { id: 'x', pk: 1 }) + line('b', { id: 'y', pk: 1 }))
+  await using served = await serveCli(args)
+  const listed = await runCli([
+    'query',
+    'SELECT VALUE c.id FROM c',
+    '--database',
+    'shop',
+    '--container',
+    'b',
+    '--endpoint',
+    served.endpoint,
+  ])
+  assert.deepEqual(JSON.parse(listed.stdout), ['y'])
+})
+
+test('a compression for a folder is refused where one container is exported', async () => {
+  const { code, stderr } = await runCli(['export', '--database', 'd', '--container', 'c', '--compress', 'rar'])
+  assert.equal(code, 1)
+  assert.match(stderr, /^mayfly: --compress is for files in a folder/)
+})
+
+const wrongSeeds = [
+  ['null', /a seed is \{"databases"/],
+  ['{"databases":[{}]}', /a seed is \{"databases"/],
+  ['{"databases":[{"id":7}]}', /a seed is \{"databases"/],
+  ['{"databases":[{"id":"a/b"}]}', /invalid character '\/'/],
+  ['{"databases":[{"id":""}]}', /input name '' is invalid/],
+  ['{"databases":[{"id":"x","containers":{}}]}', /The seed .* cannot be read/],
+  ['{"databases":[{"id":"x","containers":[{"id":"c","api":"mongo","defaultTtl":5}]}]}', /TTL index on _ts/],
+] as const
+
+for (const [text, reason] of wrongSeeds) {
+  test(`the seed ${text} is refused in one sentence`, async () => {
+    const file = join(folder, 'refused.json')
+    writeFileSync(file, text)
+    const { code, stderr } = await runCli(['--memory', '--port', '0', '--no-mongo', '--seed', file])
+    assert.equal(code, 1)
+    assert.match(stderr, reason)
+    assert.match(stderr, /^mayfly: .*\n$/)
+  })
+}
+
+test('a server that a wrong file stops makes no data directory', async () => {
+  const data = join(temporaryDirectory(), 'data')
+  for (const flags of [
+    ['--seed', 'none'],
+    ['--entra', 'none'],
+    ['--tls-cert', 'none', '--tls-key', 'none'],
+  ]) {
+    const { code } = await runCli(['--data', data, '--port', '0', '--no-mongo', ...flags])
+    assert.deepEqual([code, existsSync(data)], [1, false])
+  }
+})
+
 test('an exported folder is a seed', async () => {
   const all = join(folder, 'all')
   {
