@@ -207,7 +207,10 @@ async function explainItem(context: AdminContext, call: AdminCall) {
 }
 
 async function previewChange(context: AdminContext, call: AdminCall) {
-  const { defaultTtl = null } = bodyFields(call.body)
+  const { defaultTtl } = bodyFields(call.body)
+  if (defaultTtl === undefined) {
+    throw new RequestError('malformed', 'Say {"defaultTtl":n}, with seconds, -1 or null, to see what it would do.')
+  }
   return context.engine.reports.preview(await containerOf(context, call), defaultTtl as number | null)
 }
 

@@ -55,6 +55,12 @@ export async function exportItems(flags: ExportFlags): Promise<void> {
   if (flags.query !== undefined && container === undefined) {
     throw new RequestError('malformed', 'A query belongs to a container: --database and --container.')
   }
+  if (flags.compress !== undefined && container !== undefined) {
+    throw new RequestError(
+      'malformed',
+      '--compress is for files in a folder: --output with .gz or .zst compresses one.',
+    )
+  }
   const plan = { connection: new ServerConnection(flags), flags, format, bar: new ProgressBar() }
   if (container !== undefined) await exportOne(plan, database!, container)
   else if (output !== undefined) await exportAll(plan, database, output)

@@ -65,6 +65,9 @@ export async function importFiles(paths: readonly string[], flags: ImportFlags):
   if ((paths.length === 0) === (flags.from === undefined)) {
     throw new RequestError('malformed', 'Name files, or another account with --from.')
   }
+  if (flags.from === undefined && (flags.fromDatabase ?? flags.fromContainer) !== undefined) {
+    throw new RequestError('malformed', '--from-database and --from-container need --from, which names the account.')
+  }
   for (const path of paths) inputFile(path)
   const connection = new ServerConnection(flags)
   const source = flags.from === undefined ? undefined : await new CosmosAccount(flags.from).open(sourceName(flags))

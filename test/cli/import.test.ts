@@ -272,6 +272,8 @@ test('a container of another account is copied, and its items keep their deadlin
   assert.ok(own.ttl > 49_000 && own.ttl <= 50_000, `${own.ttl}`)
   const { resource: inherited } = await copied.item('i7', 'p0').read()
   assert.ok(inherited.ttl > 99_000 && inherited.ttl <= 100_000, `${inherited.ttl}`)
+  const alone = await runCli(['import', 'rows.jsonl', ...into('copied'), '--from-database', 'shop'])
+  assert.match(alone.stderr, /--from-database and --from-container need --from/)
   const wrong = await runCli(['import', ...into('copied'), '--from', 'nonsense'])
   assert.match(wrong.stderr, /--from takes a connection string/)
   const gone = await runCli(['import', ...args, '--from', `AccountEndpoint=${other.endpoint}/;AccountKey=AAAA;`])

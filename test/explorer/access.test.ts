@@ -54,6 +54,27 @@ test('with a key of one’s own a login is needed, and the key never goes to the
   assert.equal((await asked('GET', 'api/tree')).status, 401)
 })
 
+test('wrong keys that come at once are counted like those that come one after the other', async () => {
+  await using server = await mayfly({ clock: 'manual', key })
+  const body = JSON.stringify({ key: 'wrong' })
+  const headers = { 'x-mayfly-explorer': '1', 'content-type': 'application/json', 'content-length': body.length }
+  const tries = Array.from({ length: 30 }, () => {
+    const req = request(`${server.endpoint}/_explorer/api/login`, { method: 'POST', headers })
+    req.write(body.slice(0, 5))
+    const status = new Promise<number>((resolve, reject) => {
+      req.on('response', res => resolve(res.resume().statusCode!)).on('error', reject)
+    })
+    return { req, status }
+  })
+  for (let asked = 0; asked < 5; asked++) await apiClient(server.endpoint)('GET', 'api/session')
+  for (const { req } of tries) req.end(body.slice(5))
+  const statuses = await Promise.all(tries.map(({ status }) => status))
+  assert.deepEqual(
+    [statuses.filter(each => each === 401).length, statuses.filter(each => each === 429).length],
+    [10, 20],
+  )
+})
+
 test('every call that changes something needs the header, Host and Origin are checked', async () => {
   const ask = apiClient(open.endpoint)
   const body = { id: 'no' }

@@ -220,9 +220,11 @@ test('a look at a large container counts no rows that did not change', async () 
 
 test('a server that stops says goodbye and ends', async () => {
   const other = await mayfly({ clock: 'manual' })
+  const now = (await other.clock.advance('90d')) * 1000
   const live = await Live.open('', other.endpoint)
   await live.next('hello')
   const closing = other.close()
-  assert.equal((await live.next('bye')).reason, 'stopping')
+  const bye = await live.next('bye')
+  assert.deepEqual([bye.reason, bye.now], ['stopping', now])
   await closing
 })

@@ -106,7 +106,7 @@ export class LiveHub {
   close(): void {
     this.#isClosed = true
     if (this.#timer !== undefined) machine.clearTimeout(this.#timer)
-    for (const { connection } of this.#open) connection.end('stopping', machine.epochMs())
+    for (const { connection } of this.#open) connection.end('stopping', this.#service.clock.nowMs())
     this.#open.clear()
   }
 
@@ -162,7 +162,7 @@ export class LiveHub {
   async look(): Promise<void> {
     const { engine } = this.#service
     for (const { connection } of this.#open) {
-      if (!connection.isValid) connection.end('session', machine.epochMs())
+      if (!connection.isValid) connection.end('session', this.#service.clock.nowMs())
       else connection.tend()
     }
     const containers = await this.#containers()

@@ -253,6 +253,8 @@ test('A preview of a default that is not allowed is 400', async () => {
     assert.equal(status, 400)
     assert.match(json.message, /^The input ttl '.*' is invalid/)
   }
+  const { status, json } = await preview(container, undefined)
+  assert.deepEqual([status, json.message.slice(0, 22)], [400, 'Say {"defaultTtl":n}, '])
 })
 
 test('Every report about an unknown container is 404', async () => {
