@@ -209,7 +209,10 @@ export async function mayfly(options: MayflyOptions | MayflyOptionsWithoutMongo 
       const { catalog, purger } = opened().engine
       return { removed: await purger.purgeNow(await catalog.everyContainer()) }
     },
-    reset: async () => opened().engine.catalog.reset(),
+    reset: async () => {
+      const { snapshots, catalog } = opened().engine
+      await snapshots.alone(() => catalog.reset())
+    },
     snapshot: async () => opened().engine.snapshots.keep(`library-${++snapshotCount}`),
     restore: async ({ name }) => {
       await opened().engine.snapshots.restore(name)

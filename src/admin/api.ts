@@ -126,7 +126,7 @@ async function changeSnapshots({ engine }: AdminContext, { body }: AdminCall) {
 
 /** The call answers with a status only. */
 async function reset({ engine }: AdminContext): Promise<undefined> {
-  await engine.catalog.reset()
+  await engine.snapshots.alone(() => engine.catalog.reset())
 }
 
 async function purge({ engine }: AdminContext, { body }: AdminCall) {

@@ -12,6 +12,7 @@
 
 import { RequestError } from '../base/error.ts'
 import { MiB, scanBytesMax } from '../base/limits.ts'
+import { nextSlice } from '../base/slices.ts'
 import type { ContainerRecord, DatabaseRecord } from '../store/catalog.ts'
 import type { ScannedItem } from '../store/item.ts'
 import type { Store } from '../store/port.ts'
@@ -23,7 +24,7 @@ const snapshotsMax = 16
 const bytesMax = 256 * MiB
 const nameForm = /^[A-Za-z0-9_.-]{1,64}$/
 
-/** Rows of one transaction: a few milliseconds of the event loop. */
+/** Rows of one transaction. */
 const rowsAtOnce = 250
 const triesMax = 3
 
@@ -50,6 +51,7 @@ export interface SnapshotInfo {
 export class KeptStates {
   readonly #store: Store
   readonly #kept = new Map<string, Kept>()
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store) {
     this.#store = store
@@ -59,8 +61,19 @@ export class KeptStates {
     return [...this.#kept].map(([name, kept]) => infoOf(name, kept))
   }
 
+  /** One such work at a time: two would mix their states, and hold twice as much. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
   /** Replaces a snapshot of the same name. */
-  async keep(name: string): Promise<SnapshotInfo> {
+  keep(name: string): Promise<SnapshotInfo> {
+    return this.alone(() => this.#keep(name))
+  }
+
+  async #keep(name: string): Promise<SnapshotInfo> {
     if (!nameForm.test(name)) {
       throw new RequestError('malformed', 'The name of a snapshot has 1 to 64 letters, digits, dots, _ and -.')
     }
@@ -86,7 +99,11 @@ export class KeptStates {
     if (!this.#kept.delete(name)) throw unknownSnapshot(name)
   }
 
-  async restore(name: string): Promise<SnapshotInfo> {
+  restore(name: string): Promise<SnapshotInfo> {
+    return this.alone(() => this.#restore(name))
+  }
+
+  async #restore(name: string): Promise<SnapshotInfo> {
     const kept = this.#kept.get(name)
     if (kept === undefined) throw unknownSnapshot(name)
     for (const database of await this.#store.databases()) await this.#store.deleteDatabase(database)
@@ -147,6 +164,7 @@ export class KeptStates {
               `Snapshots may hold ${bytesMax / MiB} MB together. Drop one, or keep less.`,
             )
           }
+          await nextSlice()
         } while (behind !== undefined)
         items += rows.length
         containers.push({ record: container, rows })
@@ -165,8 +183,9 @@ export class KeptStates {
     const draft = { id, rid, throughput, partitionKey, partitionCount, encoding, policy, definition, declaredIndexes }
     let container = await this.#store.createContainer(database, { ...draft, logSeconds: null })
     if (container === undefined) throw interrupted()
-    for (let at = 0; at < rows.length; at += rowsAtOnce) {
-      await this.#store.putRows(container, rows.slice(at, at + rowsAtOnce))
+    for (const part of partsOf(rows)) {
+      await this.#store.putRows(container, part)
+      await nextSlice()
     }
     const renumbered = withNumbers(definition, indexes, container.indexes)
     const { logSeconds, partitionSplits } = record
@@ -176,6 +195,19 @@ export class KeptStates {
       definition: renumbered,
     }))
     if (container === undefined) throw interrupted()
+  }
+}
+
+/** Parts that take a few milliseconds of the event loop each. */
+function* partsOf(rows: readonly ScannedItem[]): Generator<readonly ScannedItem[]> {
+  let from = 0
+  let bytes = 0
+  for (const [at, { body }] of rows.entries()) {
+    bytes += body.length
+    if (at + 1 - from < rowsAtOnce && bytes < scanBytesMax && at + 1 < rows.length) continue
+    yield rows.slice(from, at + 1)
+    from = at + 1
+    bytes = 0
   }
 }
 

@@ -62,6 +62,21 @@ for (const place of ['memory', 'a directory'] as const) {
   })
 }
 
+test('restores and resets that come at once go one after the other', async () => {
+  const db = await mayfly({ clock: 'manual' })
+  after(() => db.close())
+  const client = newClient(db)
+  const { database } = await client.databases.create({ id: 'shop' })
+  const { container } = await database.containers.create({ id: 'carts', partitionKey: '/pk' })
+  const large = 'x'.repeat(500_000)
+  for (let at = 0; at < 12; at++) await container.items.create({ id: `${at}`, pk: 'p', large })
+  const snapshot = await db.snapshot()
+  await Promise.all([db.restore(snapshot), db.restore(snapshot), db.reset(), db.restore(snapshot), db.snapshot()])
+  assert.equal((await container.items.readAll().fetchAll()).resources.length, 12)
+  await Promise.all([db.restore(snapshot), db.reset()])
+  assert.deepEqual((await client.databases.readAll().fetchAll()).resources, [])
+})
+
 test('snapshots over HTTP: keep, list, restore, drop; wrong names are refused', async () => {
   const db = await mayfly({ clock: 'manual' })
   after(() => db.close())
