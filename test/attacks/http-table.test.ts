@@ -445,6 +445,12 @@ const explorerCalls: readonly Attack[] = [
     'a key is short',
   ],
   [
+    'a login of 9 KB',
+    page('POST', '/_explorer/api/login', { lines: [ownHeader, json], length: '9216' }),
+    413,
+    'strangers hold little',
+  ],
+  [
     'the explorer from a foreign Host',
     page('GET', '/_explorer/api/tree', { host: 'evil.example' }),
     403,

@@ -3,6 +3,7 @@
 import { wellKnownKey } from '../../base/account-keys.ts'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
+import { KiB } from '../../base/limits.ts'
 import type { KeyAttempts } from '../access/attempts.ts'
 import type { Visitor } from '../access/guard.ts'
 import { type LoginSessions, sessionCookie } from '../access/sessions.ts'
@@ -39,6 +40,9 @@ export function showSession(service: ExplorerService, { req, caller }: Pick<ApiC
   }
 }
 
+/** Strangers send it, so it must be too small to be counted: many of them would take the room of others. */
+const loginBytesMax = 8 * KiB
+
 export async function logIn(
   service: ExplorerService,
   call: ApiCall,
@@ -50,7 +54,7 @@ export async function logIn(
 ): Promise<ApiAnswer> {
   const { req } = call
   const address = req.socket.remoteAddress ?? ''
-  const given = textField(await call.body(), 'key').trim()
+  const given = textField(await call.body(loginBytesMax), 'key').trim()
   // Behind the body: many that wait for theirs would all pass.
   attempts.check(address)
   const key = service.keys.find(given)

@@ -58,7 +58,8 @@ export async function readJson(
 }
 
 function collect(req: IncomingMessage, memory: MemoryAccount, bytesMax: number): Promise<Buffer> {
-  const tooLarge = () => new RequestError('too_large', `The body has more than ${Math.floor(bytesMax / 1e5) / 10} MB.`)
+  const most = bytesMax < MiB ? `${bytesMax / KiB} KB` : `${Math.floor(bytesMax / 1e5) / 10} MB`
+  const tooLarge = () => new RequestError('too_large', `The body has more than ${most}.`)
   memory.checkRoom()
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge())
   return new Promise((resolve, reject) => {
