@@ -9,6 +9,7 @@ import { RequestError } from '../base/error.ts'
 import { isLoopback } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
 import { holding } from '../base/memory-account.ts'
+import { nextSlice } from '../base/slices.ts'
 import { drained } from '../base/slow-reader.ts'
 import { KeyAttempts } from './access/attempts.ts'
 import { callerOf, checkIntent, checkMayCall, checkMayWrite, checkSender, type Visitor } from './access/guard.ts'
@@ -80,8 +81,11 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
     }
     const { handler, names, isRead } = findRoute(call.method, name.split('/').map(decodePath))
     if (isRead !== true) checkMayWrite(caller)
+    // Calls that arrive together have a turn of the event loop each.
+    await nextSlice()
     using lease = options.memory.shareOf(req.socket).hold('work')
-    return await holding(lease, () => handler(service, { ...call, names }))
+    const made = await holding(lease, () => handler(service, { ...call, names }))
+    return made === 'streamed' || isRead !== true ? made : { ...made, isRead }
   }
 
   function isStillValid({ session }: Visitor): boolean {
@@ -126,9 +130,10 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
     const isLong = json.length >= compressCharsMin && acceptedCoding(req.headers['accept-encoding']) !== undefined
     const isGzip = isLong && String(req.headers['accept-encoding']).includes('gzip')
     const body = isGzip ? await promisify(gzip)(json, { level: 1 }) : Buffer.from(json)
-    // It exists already, so it is counted even if there is no room.
     const lease = options.memory.shareOf(req.socket).hold('answers')
-    lease.force(body.length)
+    // What was written is answered in any case. What was read can be asked for again.
+    if (made.isRead === true) lease.add(body.length)
+    else lease.force(body.length)
     res.once('close', () => lease[Symbol.dispose]())
     res.writeHead(status, {
       ...shared,
@@ -138,7 +143,8 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
       ...(isGzip && { 'content-encoding': 'gzip' }),
     })
     res.end(req.method === 'HEAD' ? undefined : body)
-    if (res.writableNeedDrain) await drained(res)
+    // Not awaited: that would hold the answer in all its forms.
+    if (res.writableNeedDrain || req.socket.writableNeedDrain) drained(res).catch(() => res.destroy())
   }
 
   async function timeHeader(): Promise<Readonly<Record<string, string>>> {

@@ -4,6 +4,8 @@
  */
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import test, { after } from 'node:test'
 import { parseConfig, settings } from '../../src/server/config.ts'
 import { startServer } from '../../src/server/start.ts'
@@ -33,7 +35,8 @@ async function serverOf(budgetMb: number) {
       assert.equal((await ask('POST', `${C('shop', id)}/items`, { body: { text } })).status, 201)
     }
   }
-  return { ask, heldBytes: async () => (await call(server.endpoint, 'GET', '/status')).json.memory.heldBytes }
+  const port = Number(new URL(server.endpoint).port)
+  return { ask, port, heldBytes: async () => (await call(server.endpoint, 'GET', '/status')).json.memory.heldBytes }
 }
 
 const large = await serverOf(512)
@@ -82,4 +85,25 @@ test('calls that together hold more than the memory budget are refused, and the 
     assert.equal((await small.ask('GET', 'api/tree')).status, 200)
   }
   assert.equal(await small.heldBytes(), 0)
+})
+
+test('answers that nobody reads are counted, and more of them are refused', async () => {
+  const document = C('shop', 'documents')
+  const text = JSON.stringify({ _id: 'large', text: 'x'.repeat(14_000_000) })
+  assert.equal((await small.ask('POST', `${document}/items`, { body: { text } })).status, 201)
+  const sockets = Array.from({ length: 6 }, () => connect(small.port, '127.0.0.1'))
+  try {
+    const statuses = await Promise.all(
+      sockets.map(async socket => {
+        socket.write(`GET /_explorer/${document}/item?id=large HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+        const [head] = (await once(socket, 'data')) as [Buffer]
+        socket.pause()
+        return head.toString('latin1', 9, 12)
+      }),
+    )
+    assert.deepEqual(statuses.sort(), ['200', '429', '429', '429', '429', '429'])
+    assert.equal((await small.ask('GET', 'api/tree')).status, 200)
+  } finally {
+    for (const socket of sockets) socket.destroy()
+  }
 })

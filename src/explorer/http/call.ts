@@ -27,11 +27,15 @@ export interface ApiCall {
   body(bytesMax?: number): Promise<Readonly<Record<string, unknown>>>
 }
 
+interface AnswerHead {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Nothing was changed, so it may be refused if there is no memory for it. */
+  readonly isRead?: boolean
+}
+
 /** `streamed`: the handler wrote to `res` itself. */
-export type ApiAnswer =
-  | { readonly status?: number; readonly json: unknown; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly status: 204; readonly headers?: Readonly<Record<string, string>> }
-  | 'streamed'
+export type ApiAnswer = (AnswerHead & { readonly json: unknown }) | (AnswerHead & { readonly status: 204 }) | 'streamed'
 
 export type ApiHandler = (service: ExplorerService, call: ApiCall) => Promise<ApiAnswer>
 
