@@ -11,8 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RequestError } from '../base/error.ts'
 import { newActivityId } from '../base/identifier.ts'
-import type { Engine } from '../engine/engine.ts'
-import { sendPieces } from './streamed-answer.ts'
+import { type AnswerParts, sendPieces } from './streamed-answer.ts'
 
 const folderPrefix = 'mayfly.backup-'
 
@@ -21,7 +20,7 @@ const inUse = new Set<string>()
 
 /** `dataDirectory`: undefined if the data is not in one. */
 export async function answerBackup(
-  { engine, dataDirectory }: { readonly engine: Engine; readonly dataDirectory: string | undefined },
+  { engine, memory, dataDirectory }: AnswerParts & { readonly dataDirectory: string | undefined },
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
@@ -33,7 +32,7 @@ export async function answerBackup(
     closeSync(openSync(copy, 'wx', 0o600))
     await engine.backUp(copy)
     const headers = { 'content-type': 'application/vnd.sqlite3', 'content-length': String(statSync(copy).size) }
-    await sendPieces(res, headers, () => createReadStream(copy, { highWaterMark: 1024 * 1024 }))
+    await sendPieces(res, memory, headers, () => createReadStream(copy, { highWaterMark: 1024 * 1024 }))
   } finally {
     inUse.delete(folder)
     rmSync(folder, { recursive: true, force: true })

@@ -6,13 +6,13 @@ import type { Engine } from '../engine/engine.ts'
 import { exportRows } from '../engine/export-rows.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import { requireContainer, requireDatabase } from './named-resource.ts'
-import { sendPieces } from './streamed-answer.ts'
+import { type AnswerParts, sendPieces } from './streamed-answer.ts'
 
 /**
  * `GET /_mayfly/export/{db}/{container}`: items as JSON Lines; with `?keepTtl=no` without their deadlines.
  */
 export async function answerExport(
-  { engine }: { readonly engine: Engine },
+  { engine, memory }: AnswerParts,
   [database, container]: readonly string[],
   query: URLSearchParams,
   req: IncomingMessage,
@@ -24,7 +24,7 @@ export async function answerExport(
   }
   const found = await requireContainer(engine, database, container)
   const keepsLife = query.get('keepTtl') !== 'no'
-  await sendPieces(res, { 'content-type': 'application/x-ndjson' }, signal =>
+  await sendPieces(res, memory, { 'content-type': 'application/x-ndjson' }, signal =>
     lines(exportRows(engine, found, { keepsLife, signal })),
   )
 }
@@ -38,7 +38,7 @@ export type QueryRows = (
 
 /** `POST /_mayfly/query/{db}/{container}`: the body is `{"query": "…"}`. */
 export async function answerQuery(
-  { engine, queryRows }: { readonly engine: Engine; readonly queryRows: QueryRows },
+  { engine, memory, queryRows }: AnswerParts & { readonly queryRows: QueryRows },
   [database, container]: readonly string[],
   body: unknown,
   res: ServerResponse,
@@ -48,7 +48,7 @@ export async function answerQuery(
     throw new RequestError('malformed', 'Send {"query": "…"} to POST /_mayfly/query/{db}/{container}.')
   }
   const found = await requireContainer(engine, database, container)
-  await sendPieces(res, { 'content-type': 'application/x-ndjson' }, signal =>
+  await sendPieces(res, memory, { 'content-type': 'application/x-ndjson' }, signal =>
     lines(queryRows(found, { text: query }, signal)),
   )
 }

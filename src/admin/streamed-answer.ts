@@ -1,20 +1,32 @@
 /** Sends an answer piece by piece, as fast as the client reads. One that does not read is disconnected. */
 
 import type { ServerResponse } from 'node:http'
+import type { MemoryAccount } from '../base/memory-account.ts'
 import { drained } from '../base/slow-reader.ts'
+import type { Engine } from '../engine/engine.ts'
+
+/** What every streamed answer needs. */
+export interface AnswerParts {
+  readonly engine: Engine
+  readonly memory: MemoryAccount
+}
 
 /** Small pieces are joined up to this size before they are written to the socket. */
 const writeBytesMin = 256 * 1024
 
 /**
+ * What waits for the client is counted; without room for it the answer fails.
+ *
  * The signal aborts when the client has gone. If a piece fails after the first one was sent, the connection
  * is cut, so that an answer with a proper end is complete. An earlier failure is thrown.
  */
 export async function sendPieces(
   res: ServerResponse,
+  memory: MemoryAccount,
   headers: Readonly<Record<string, string>>,
   pieces: (signal: AbortSignal) => AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
+  using lease = memory.shareOf(res.req.socket).hold('answers')
   const gone = new AbortController()
   res.once('close', () => gone.abort())
   let waiting: Buffer[] = []
@@ -29,6 +41,7 @@ export async function sendPieces(
     waiting = []
     bytes = 0
     if (isFull) await drained(res)
+    lease.set(0)
     gone.signal.throwIfAborted()
   }
   try {
@@ -36,6 +49,7 @@ export async function sendPieces(
       const chunk =
         typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.length)
       waiting.push(chunk)
+      lease.add(chunk.length)
       bytes += chunk.length
       if (bytes >= writeBytesMin) await flush()
     }

@@ -10,6 +10,7 @@ import test, { after } from 'node:test'
 import { parseConfig, settings } from '../../src/server/config.ts'
 import { startServer } from '../../src/server/start.ts'
 import { apiClient, C } from '../explorer/api-client.ts'
+import { eventually } from '../support/server-with-time.ts'
 import { call } from '../support/signed-request.ts'
 
 const megabyte = 'x'.repeat(1_000_000)
@@ -107,3 +108,20 @@ test('answers that nobody reads are counted, and more of them are refused', asyn
     for (const socket of sockets) socket.destroy()
   }
 })
+
+for (const path of ['_mayfly/export/shop/items', `_explorer/${C('shop', 'items')}/export`]) {
+  test(`what waits for clients that do not read ${path} is counted`, async () => {
+    const sockets = Array.from({ length: 4 }, () => connect(small.port, '127.0.0.1'))
+    try {
+      for (const socket of sockets) {
+        socket.write(`GET /${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+        await once(socket, 'data')
+        socket.pause()
+      }
+      await eventually(async () => (await small.heldBytes()) > 1_000_000)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+    }
+    await eventually(async () => (await small.heldBytes()) === 0)
+  })
+}

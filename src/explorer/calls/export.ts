@@ -1,6 +1,7 @@
 /** Streams an export as a download. Rows are read from the store only as fast as the client reads. */
 
 import type { ServerResponse } from 'node:http'
+import { leaseHere, type MemoryLease } from '../../base/memory-account.ts'
 import { drained } from '../../base/slow-reader.ts'
 import { exportRows } from '../../engine/export-rows.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -43,13 +44,15 @@ async function download({ res, gone }: ApiCall, read: () => Pages, format: Forma
   const pages = read()
   // The first page is read before the head is sent: a wrong query is an error, not a broken download.
   const first = await pages.next()
+  using lease = leaseHere('answers')
+  if (first.done !== true) lease?.add(first.value.reduce((sum, row) => sum + row.length, 0))
   res.writeHead(200, {
     ...securityHeaders,
     'content-type': types[format],
     'content-disposition': `attachment; filename="${name}.${format}"`,
     'cache-control': 'no-store',
   })
-  await writeAll(res, first, pages, { format, columns, gone })
+  await writeAll(res, first, pages, { format, columns, gone, lease })
 }
 
 /** CSV begins with its columns, so the rows are read once for the columns and again for the values. */
@@ -73,20 +76,25 @@ function fileName({ database, id }: ContainerRecord): string {
 
 type Pages = AsyncIterableIterator<readonly string[]>
 
+interface Download {
+  readonly format: Format
+  readonly columns: readonly string[]
+  readonly gone: AbortSignal
+  readonly lease: MemoryLease | undefined
+}
+
 async function writeAll(
   res: ServerResponse,
   first: IteratorResult<readonly string[]>,
   pages: Pages,
-  {
-    format,
-    columns,
-    gone,
-  }: { readonly format: Format; readonly columns: readonly string[]; readonly gone: AbortSignal },
+  { format, columns, gone, lease }: Download,
 ): Promise<void> {
   let isFirst = true
   const known = new Set(columns)
   const write = async (text: string) => {
+    lease?.set(text.length)
     if (!res.write(text) && !gone.aborted) await drained(res)
+    lease?.set(0)
   }
   if (format === 'csv') await write(csvHeader(columns))
   for (let page = first; page.done !== true && !gone.aborted; page = await pages.next()) {
