@@ -8,9 +8,9 @@
  */
 
 import { constants, type NodeGCPerformanceDetail, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
 import { machine } from '../../base/clock.ts'
 import { MiB } from '../../base/limits.ts'
+import { smallHeaps } from './small-heaps.ts'
 
 /** V8 starts at 64 MB. With much more at once, it would collect in one pause. */
 const pressureBytes = 40 * MiB
@@ -18,10 +18,6 @@ const waitMs = 50
 
 /** This ends the wait after 3 s. A collection of a large heap takes a second or two. */
 const waitsMax = 60
-
-/** With this flag, V8 shrinks the young generation and gives pages back. */
-const keepFewPages = '--optimize-for-size'
-const keepPages = '--no-optimize-for-size'
 
 export async function collectInSteps(): Promise<void> {
   let isDone = false
@@ -31,7 +27,7 @@ export async function collectInSteps(): Promise<void> {
     }
   })
   observer.observe({ entryTypes: ['gc'] })
-  setFlagsFromString(keepFewPages)
+  using _ = smallHeaps()
   try {
     for (let n = 0; n < waitsMax && !isDone; n++) {
       // The first buffers start the collection. More would only make V8 hurry.
@@ -39,7 +35,6 @@ export async function collectInSteps(): Promise<void> {
       await new Promise<void>(resolve => machine.setTimeout(resolve, waitMs))
     }
   } finally {
-    setFlagsFromString(keepPages)
     observer.disconnect()
   }
 }

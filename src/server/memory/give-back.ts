@@ -7,12 +7,12 @@
  * (docs/decisions/0019). It waits for a quiet moment, and does not repeat an attempt that changed nothing.
  */
 
-import { readFileSync } from 'node:fs'
 import { machine } from '../../base/clock.ts'
-import { KiB, MiB } from '../../base/limits.ts'
+import { MiB } from '../../base/limits.ts'
 import type { Logger } from '../../base/log.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
 import { collectInSteps } from './collect-in-steps.ts'
+import { ownSize } from './own-size.ts'
 import { trimMalloc } from './trim-malloc.ts'
 
 const lookEveryMs = 3000
@@ -28,8 +28,8 @@ const grownBytesMin = 8 * MiB
 const grownPartMin = 0.15
 
 /**
- * In a busy server V8 collects by itself, and it needs the young generation (48 MB) that this takes away. So
- * a busy server must have grown by more, and at so many looks in a row.
+ * In a busy server V8 collects by itself, and it needs the young generation that this takes away. So a busy
+ * server must have grown by more, and at so many looks in a row.
  */
 const busyLooksMax = 5
 const busyBytesMin = 96 * MiB
@@ -110,14 +110,4 @@ async function shrinkInSteps(): Promise<void> {
 
 function toMb(bytes: number): number {
   return Math.round(bytes / MiB)
-}
-
-/** Memory without mapped files. Only Linux tells it; elsewhere it is V8's part, without malloc's. */
-function ownSize(): number {
-  if (process.platform === 'linux') {
-    const anonymous = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'latin1'))
-    if (anonymous !== null) return Number(anonymous[1]) * KiB
-  }
-  const { heapTotal, external } = process.memoryUsage()
-  return heapTotal + external
 }

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { machine } from '../../base/clock.ts'
+import { MiB } from '../../base/limits.ts'
+import { MemoryAccount } from '../../base/memory-account.ts'
+import { saveWhenLarge } from './save-when-large.ts'
+
+test('heaps are kept small while the server has grown by more than the account hands out', t => {
+  let look = () => {}
+  t.mock.method(machine, 'setTimeout', (work: () => void) => {
+    look = work
+    return setTimeout(() => {}, 0)
+  })
+  let bytes = 90 * MiB
+  let saving = 0
+  const saver = saveWhenLarge({
+    memory: MemoryAccount.ofBudget(200 * MiB),
+    size: () => bytes,
+    save: () => {
+      saving++
+      return { [Symbol.dispose]: () => saving-- }
+    },
+  })
+  const savingAt = (mib: number) => {
+    bytes = mib * MiB
+    look()
+    return saving
+  }
+  assert.equal(savingAt(90), 0)
+  assert.equal(savingAt(50), 0, 'the least size counts')
+  assert.equal(savingAt(149), 0)
+  assert.equal(savingAt(151), 1)
+  assert.equal(savingAt(300), 1)
+  assert.equal(savingAt(149), 0)
+  assert.equal(savingAt(300), 1)
+  saver[Symbol.dispose]()
+  assert.equal(saving, 0, 'it ends with the server')
+})
