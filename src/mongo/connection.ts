@@ -14,7 +14,7 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { MemoryLease } from '../base/memory-account.ts'
 import { BsonWriter } from '../document/bson/writer.ts'
 import { asMongoError, errorAnswer, plainErrorContext } from './answers/error-map.ts'
-import { bytesOfBatch, type Fields, writeFields } from './answers/fields.ts'
+import { bytesOfBatch, type Fields, giveUpBatch, writeFields } from './answers/fields.ts'
 import { dispatch } from './dispatch.ts'
 import type { Outbox } from './outbox.ts'
 import { checkInTurns } from './requests/arguments.ts'
@@ -358,6 +358,7 @@ export class Connection {
       writer.raw(time, 0, time.length)
     }
     writer.close(start)
+    giveUpBatch(answer)
     return writer.bytes()
   }
 

@@ -60,6 +60,8 @@ export interface PageRequest {
 export interface Page {
   /** In the form of their API. */
   readonly rows: readonly Body[]
+  /** All rows lie in this memory, and nothing else. Whoever has copied them may give it up. */
+  readonly piece?: Uint8Array
   /** If asked for: the items of the rows (`row-origins.ts`). */
   readonly origins?: RowOrigins
   /** The rows were sorted here, and another page would sort everything again. */

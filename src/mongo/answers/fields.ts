@@ -5,6 +5,7 @@
  * are copied unchanged. A field whose value is `undefined` is left out.
  */
 
+import { giveUp } from '../../base/large-buffer.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, double, type Value } from '../../document/bson/value.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
@@ -12,9 +13,12 @@ import { BsonWriter } from '../../document/bson/writer.ts'
 /** Documents that are written as one array. */
 export class Documents {
   readonly list: readonly Uint8Array[]
+  /** Memory in which nothing lies but documents of the list, for `giveUpBatch`. */
+  readonly pieces: readonly Uint8Array[]
 
-  constructor(list: readonly Uint8Array[]) {
+  constructor(list: readonly Uint8Array[], pieces: readonly Uint8Array[] = []) {
     this.list = list
+    this.pieces = pieces
   }
 }
 
@@ -35,12 +39,21 @@ export interface Fields {
 }
 
 /** What a batch of documents, or the errors of a batch, take in an answer, besides little else. */
-export function bytesOfBatch({ cursor, writeErrors }: Fields): number {
+export function bytesOfBatch(answer: Fields): number {
+  const { writeErrors } = answer
   if (writeErrors instanceof BsonArray) return writeErrors.raw!.end - writeErrors.raw!.start
-  if (cursor === null || typeof cursor !== 'object') return 0
+  return batchOf(answer)?.list.reduce((sum, { length }) => sum + length + elementBytesMax, 0) ?? 0
+}
+
+/** Gives up the memory of a batch that was written: nobody reads it again. */
+export function giveUpBatch(answer: Fields): void {
+  for (const piece of batchOf(answer)?.pieces ?? []) giveUp(piece)
+}
+
+function batchOf({ cursor }: Fields): Documents | undefined {
+  if (cursor === null || typeof cursor !== 'object') return undefined
   const { firstBatch, nextBatch = firstBatch } = cursor as Fields
-  if (!(nextBatch instanceof Documents)) return 0
-  return nextBatch.list.reduce((sum, { length }) => sum + length + elementBytesMax, 0)
+  return nextBatch instanceof Documents ? nextBatch : undefined
 }
 
 /** The type and the name of an element of an array. */

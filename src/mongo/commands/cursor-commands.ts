@@ -30,13 +30,13 @@ async function getMore(call: CommandCall): Promise<Fields> {
       by: call,
       waitMs: args.count('maxTimeMS'),
     }
-    const { documents, isEnd, resumeToken } = await holding(cursor.lease, () => cursor.source.next(request))
+    const { documents, pieces, isEnd, resumeToken } = await holding(cursor.lease, () => cursor.source.next(request))
     operation.check()
     if (isEnd || operation.isAbandoned) service.cursors.close(cursor)
     const isOpen = service.cursors.find(cursor.id) !== undefined
     return {
       cursor: {
-        nextBatch: new Documents(documents),
+        nextBatch: new Documents(documents, pieces),
         postBatchResumeToken: resumeToken,
         id: isOpen ? cursor.id : 0n,
         ns: cursor.settings.namespace,

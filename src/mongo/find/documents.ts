@@ -80,6 +80,9 @@ export function documentSource(
     async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<CursorBatch> {
       const documents: Uint8Array[] = []
       const origins: number[] = []
+      const pieces: Uint8Array[] = []
+      // What waits for the next page of its batch exists already, so it is counted even if there is no room.
+      using lease = leaseHere('work')
       let bytes = 0
       while (documents.length < documentsMax && bytes < bytesMax) {
         if (held.count > 0) {
@@ -119,10 +122,12 @@ export function documentSource(
           documents.push(row)
           bytes += row.length
         }
+        if (page.piece !== undefined) pieces.push(page.piece)
+        lease?.force(page.statistics.bytesOut)
         if (keepsOrigins) for (let at = 0; at < found.origins.length; at++) origins.push(found.origins[at]!)
         if (page.isSorted === true && mayHold) sortedAhead = documentsAhead(page.statistics)
       }
-      return { documents, isEnd: isEnd && held.count === 0, ...(keepsOrigins && { origins }) }
+      return { documents, pieces, isEnd: isEnd && held.count === 0, ...(keepsOrigins && { origins }) }
     },
   }
 }

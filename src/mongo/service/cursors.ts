@@ -55,6 +55,8 @@ export interface BatchRequest {
 
 export interface CursorBatch {
   readonly documents: readonly Uint8Array[]
+  /** Memory of documents of the batch only. Whoever has copied all of them may give it up. */
+  readonly pieces?: readonly Uint8Array[]
   readonly isEnd: boolean
   /** The items of the documents, if the caller may hold them (`query/row-origins.ts`). */
   readonly origins?: RowOrigins
@@ -226,7 +228,7 @@ export function openCursor(
     batchSize === 0 && !isSingleBatch
       ? { documents: [], isEnd: false, ...(source.resumeToken && { resumeToken: source.resumeToken }) }
       : source.next({ documentsMax: batchSize, bytesMax: mongoBatchBytesMax, by, waitMs: 0 })
-  const answer = ({ documents, isEnd, resumeToken }: CursorBatch): Fields => {
+  const answer = ({ documents, pieces, isEnd, resumeToken }: CursorBatch): Fields => {
     const isOver = isEnd || isSingleBatch
     const isClosed = isOver || by.operation.isAbandoned
     const cursor = isClosed ? undefined : cursors.open(source, { ...request, lease })
@@ -236,7 +238,7 @@ export function openCursor(
     }
     return {
       cursor: {
-        firstBatch: new Documents(documents),
+        firstBatch: new Documents(documents, pieces),
         postBatchResumeToken: resumeToken,
         id: cursor?.id ?? 0n,
         ns: namespace,

@@ -81,8 +81,8 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
     const made = (await this.#do({ kind: 'page', task, readsHere }, work)) as PackedPage | 'stale'
     if (made === 'stale') return made
     if (made.rows === undefined) return made.page
-    const { marks } = made.rows
-    return { ...made.page, rows: unpackRows(made.rows), ...(marks && { origins: marks }) }
+    const { bytes, marks } = made.rows
+    return { ...made.page, rows: unpackRows(made.rows), piece: bytes, ...(marks && { origins: marks }) }
   }
 
   collect(task: RemotePageTask, work: RemoteWork = {}): Promise<CollectedRows | 'stale'> {
