@@ -1,5 +1,5 @@
 /**
- * Has V8 keep the heaps of all threads small for as long as somebody wants it.
+ * Makes V8 keep the heaps of all threads small as long as somebody wants it.
  *
  * V8 sizes its heaps for speed. In Node 24 the young generation of the main thread grows to 128 MB, and
  * garbage to several times of what is in use. With this flag the young generation shrinks to 4 to 16 MB, and
