@@ -28,13 +28,15 @@ const otherPacking = /\.(zip|zstd?|bz2|xz|7z|tar|tgz|rar)$/i
 
 /** A target without an ending is a folder, which a server can use as its data directory. */
 export async function backup(target: string, flags: ConnectionFlags & JsonFlag): Promise<void> {
-  const isFolder = extname(target) === '' || statSync(target, { throwIfNoEntry: false })?.isDirectory() === true
+  const present = statSync(target, { throwIfNoEntry: false })
+  const isFolder = present === undefined ? extname(target) === '' : present.isDirectory()
   const file = isFolder ? join(target, 'mayfly.db') : target
   if (otherPacking.test(file)) {
     throw new RequestError('malformed', `A backup is a .db or a .db.gz file, or a folder, not ${basename(target)}.`)
   }
-  if (existsSync(file))
+  if (existsSync(file)) {
     throw new RequestError('already_exists', `${file} exists and is not replaced. Name another file.`)
+  }
   if (!isFolder) requireParent(file)
   await inNewFolder(dirname(file), async () => {
     if (isFolder) mkdirSync(target, { recursive: true })

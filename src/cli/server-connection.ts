@@ -130,7 +130,10 @@ async function messageOf(response: Response): Promise<string> {
   }
 }
 
-/** Names in a path. */
+/** Names in a path. `.` and `..` would lead to another path, and no resource is called so. */
 export function pathOf(...names: readonly string[]): string {
+  for (const name of names) {
+    if (name === '.' || name === '..') throw new RequestError('malformed', `No database or container is named ${name}.`)
+  }
   return names.map(encodeURIComponent).join('/')
 }

@@ -88,6 +88,11 @@ test('a backup into a folder is a data directory, and nothing is ever replaced',
   const again = await runCli(args)
   assert.equal(again.code, 1)
   assert.match(again.stderr, /exists and is not replaced\. Name another file/)
+  const file = join(folder, 'notes')
+  writeFileSync(file, 'mine')
+  const inTheWay = await runCli(['backup', file, '--endpoint', db.endpoint])
+  assert.deepEqual([inTheWay.code, readFileSync(file, 'utf8')], [1, 'mine'])
+  assert.match(inTheWay.stderr, /notes exists and is not replaced\. Name another file/)
   {
     await using copy = await mayfly({ clock: 'manual', data: target })
     assert.equal((await newClient(copy).databases.readAll().fetchAll()).resources.length, 1)

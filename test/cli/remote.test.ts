@@ -201,6 +201,17 @@ test('The authority is that of the running server, wherever the command runs', a
   assert.deepEqual(readdirSync(cwd), [])
 })
 
+test('names that would lead to another path are refused', async () => {
+  const endpoint = await unusedEndpoint()
+  for (const names of [
+    ['..', 'carts'],
+    ['shop', '.'],
+  ]) {
+    const { code, stderr } = await runCli(['ttl', 'status', ...names, '--endpoint', endpoint])
+    assert.deepEqual([code, /No database or container is named \.\.?\./.test(stderr)], [1, true], stderr)
+  }
+})
+
 test('Without a server and a certificate the command says what to name, and makes nothing', async () => {
   const cwd = temporaryDirectory()
   const empty = temporaryDirectory()
