@@ -2,8 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RequestError } from '../base/error.ts'
+import type { MemoryLease } from '../base/memory-account.ts'
+import { inSlices } from '../base/slices.ts'
+import { bytesInSteps } from '../document/long-text.ts'
 import type { Engine } from '../engine/engine.ts'
-import { exportRows } from '../engine/export-rows.ts'
+import { exportRows, oneLine } from '../engine/export-rows.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import { requireContainer, requireDatabase } from './named-resource.ts'
 import { type AnswerParts, sendPieces } from './streamed-answer.ts'
@@ -24,8 +27,8 @@ export async function answerExport(
   }
   const found = await requireContainer(engine, database, container)
   const keepsLife = query.get('keepTtl') !== 'no'
-  await sendPieces(res, memory, { 'content-type': 'application/x-ndjson' }, signal =>
-    lines(exportRows(engine, found, { keepsLife, signal })),
+  await sendPieces(res, memory, { 'content-type': 'application/x-ndjson' }, (signal, held) =>
+    lines(exportRows(engine, found, { keepsLife, signal }), held),
   )
 }
 
@@ -48,14 +51,16 @@ export async function answerQuery(
     throw new RequestError('malformed', 'Send {"query": "…"} to POST /_mayfly/query/{db}/{container}.')
   }
   const found = await requireContainer(engine, database, container)
-  await sendPieces(res, memory, { 'content-type': 'application/x-ndjson' }, signal =>
-    lines(queryRows(found, { text: query }, signal)),
+  await sendPieces(res, memory, { 'content-type': 'application/x-ndjson' }, (signal, held) =>
+    lines(queryRows(found, { text: query }, signal), held),
   )
 }
 
-async function* lines(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
-  // A row is JSON as it was stored: line breaks in it stand between its parts.
-  for await (const rows of pages) yield rows.map(row => `${row.replaceAll(/[\r\n]+/g, ' ')}\n`).join('')
+async function* lines(pages: AsyncIterable<readonly string[]>, held: MemoryLease): AsyncGenerator<Uint8Array> {
+  for await (const rows of pages) {
+    held.set(rows.reduce((sum, { length }) => sum + length, 0))
+    yield await inSlices(bytesInSteps(rows.flatMap(row => [oneLine(row), '\n'])))
+  }
 }
 
 interface ListContext {

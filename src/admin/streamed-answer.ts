@@ -1,7 +1,7 @@
 /** Sends an answer piece by piece, as fast as the client reads. One that does not read is disconnected. */
 
 import type { ServerResponse } from 'node:http'
-import type { MemoryAccount } from '../base/memory-account.ts'
+import type { MemoryAccount, MemoryLease } from '../base/memory-account.ts'
 import { drained } from '../base/slow-reader.ts'
 import type { Engine } from '../engine/engine.ts'
 
@@ -15,7 +15,8 @@ export interface AnswerParts {
 const writeBytesMin = 256 * 1024
 
 /**
- * What waits for the client is counted; without room for it the answer fails.
+ * What waits for the client is counted, and so is what the pieces are made of (`held`); without room for it
+ * the answer fails.
  *
  * The signal aborts when the client has gone. If a piece fails after the first one was sent, the connection
  * is cut, so that an answer with a proper end is complete. An earlier failure is thrown.
@@ -24,12 +25,14 @@ export async function sendPieces(
   res: ServerResponse,
   memory: MemoryAccount,
   headers: Readonly<Record<string, string>>,
-  pieces: (signal: AbortSignal) => AsyncIterable<string | Uint8Array>,
+  pieces: (signal: AbortSignal, held: MemoryLease) => AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  using lease = memory.shareOf(res.req.socket).hold('answers')
+  const share = memory.shareOf(res.req.socket)
+  using lease = share.hold('answers')
+  using held = share.hold('answers')
   const gone = new AbortController()
   res.once('close', () => gone.abort())
-  let waiting: Buffer[] = []
+  let waiting: Uint8Array[] = []
   let bytes = 0
   const begin = () => {
     if (!res.headersSent)
@@ -37,7 +40,7 @@ export async function sendPieces(
   }
   const flush = async () => {
     begin()
-    const isFull = !res.write(Buffer.concat(waiting))
+    const isFull = !res.write(waiting.length === 1 ? waiting[0] : Buffer.concat(waiting))
     waiting = []
     bytes = 0
     if (isFull) await drained(res)
@@ -45,12 +48,10 @@ export async function sendPieces(
     gone.signal.throwIfAborted()
   }
   try {
-    for await (const piece of pieces(gone.signal)) {
-      const chunk =
-        typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.length)
-      waiting.push(chunk)
-      lease.add(chunk.length)
-      bytes += chunk.length
+    for await (const piece of pieces(gone.signal, held)) {
+      waiting.push(piece)
+      lease.add(piece.length)
+      bytes += piece.length
       if (bytes >= writeBytesMin) await flush()
     }
     if (bytes > 0) await flush()

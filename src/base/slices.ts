@@ -4,6 +4,7 @@
  */
 
 import { machine } from './clock.ts'
+import type { Steps } from './steps.ts'
 
 const waiting: (() => void)[] = []
 
@@ -17,4 +18,18 @@ export function nextSlice(): Promise<void> {
 function giveOn(): void {
   waiting.shift()!()
   if (waiting.length > 0) machine.setImmediate(giveOn)
+}
+
+const sliceMs = 2
+
+/** Does long work in slices: as many steps in each as take about two milliseconds. */
+export async function inSlices<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    await nextSlice()
+    const startMs = machine.monotonicMs()
+    do {
+      const step = steps.next()
+      if (step.done === true) return step.value
+    } while (machine.monotonicMs() - startMs < sliceMs)
+  }
 }

@@ -33,6 +33,8 @@ export function watchSlowReader(socket: Socket, msMax = unreadMsMax): void {
  * Waits until the client has taken what was written, or has gone. One that does not read is disconnected.
  */
 export async function drained(res: ServerResponse, msMax = unreadMsMax): Promise<void> {
+  // Then it has gone already, and 'close' does not come again.
+  if (res.destroyed) return
   const end = watchAnswer(res, msMax)
   const over = new AbortController()
   const { signal } = over

@@ -3,7 +3,8 @@
  * names stay as they are.
  */
 
-import { JsonReader } from './json-reader.ts'
+import { type Steps, withoutTurns } from '../base/steps.ts'
+import { JsonReader, type JsonVisitor, readInSteps } from './json-reader.ts'
 
 /** Deeper texts are refused: items nest at most 128 deep. */
 const layoutDepthMax = 200
@@ -15,52 +16,104 @@ export interface JsonLayout {
   readonly onLeftOut?: (name: string, text: string) => void
 }
 
+/** To join all at once would take too long. */
+const pieceParts = 4096
+
 /** Indented by two spaces. Throws a `JsonTextError` if it is not JSON. */
 export function layOutJson(text: string, layout: JsonLayout = {}): string {
+  return withoutTurns(layOutInSteps(text, layout))
+}
+
+export function* layOutInSteps(text: string, layout: JsonLayout = {}): Steps<string> {
   const reader = new JsonReader(text)
-  const parts: string[] = []
-  layOut(reader, parts, layout, 0)
+  const laidOut = new LaidOut(reader, layout)
+  yield* readInSteps(reader, laidOut, layoutDepthMax)
   reader.end()
-  return parts.join('')
+  return laidOut.text()
 }
 
-function layOut(reader: JsonReader, parts: string[], layout: JsonLayout, depth: number): void {
-  if (depth > layoutDepthMax) reader.fail(`the text is nested deeper than ${layoutDepthMax} levels`)
-  const { next } = reader
-  if (next === '{') layOutObject(reader, parts, layout, depth)
-  else if (next === '[') {
-    let count = 0
-    parts.push('[')
-    reader.array(() => {
-      parts.push(count++ > 0 ? ',\n' : '\n', '  '.repeat(depth + 1))
-      layOut(reader, parts, layout, depth + 1)
-    })
-    parts.push(count > 0 ? `\n${'  '.repeat(depth)}]` : ']')
-  } else parts.push(scalar(reader))
-}
+class LaidOut implements JsonVisitor {
+  readonly #pieces: string[] = []
+  #parts: string[] = []
+  readonly #reader: JsonReader
+  readonly #layout: JsonLayout
+  /** How many parts each open object and array has so far. */
+  readonly #counts: number[] = []
+  readonly #closing: string[] = []
+  /** The member that is left out, while it is read. */
+  #leftOut: { readonly name: string; readonly start: number; readonly parts: number } | undefined
 
-function layOutObject(reader: JsonReader, parts: string[], layout: JsonLayout, depth: number): void {
-  let count = 0
-  parts.push('{')
-  reader.object((name, nameAt) => {
-    const { text } = reader
-    if (depth === 0 && layout.without?.has(name) === true) {
-      const start = reader.at
-      layOut(reader, [], layout, depth + 1)
-      layout.onLeftOut?.(name, text.slice(start, reader.at).trimEnd())
+  constructor(reader: JsonReader, layout: JsonLayout) {
+    this.#reader = reader
+    this.#layout = layout
+  }
+
+  text(): string {
+    this.#pieces.push(this.#parts.join(''))
+    return this.#pieces.join('')
+  }
+
+  begin(isObject: boolean): void {
+    this.#element()
+    this.#parts.push(isObject ? '{' : '[')
+    this.#counts.push(0)
+    this.#closing.push(isObject ? '}' : ']')
+  }
+
+  name(name: string, nameAt: number): void {
+    const { text, at } = this.#reader
+    if (this.#counts.length === 1 && this.#layout.without?.has(name) === true) {
+      this.#leftOut = { name, start: at, parts: this.#parts.length }
       return
     }
-    const written = text.slice(nameAt, reader.at).replace(/\s*:\s*$/, '')
-    parts.push(count++ > 0 ? ',\n' : '\n', '  '.repeat(depth + 1), written, ': ')
-    layOut(reader, parts, layout, depth + 1)
-  })
-  parts.push(count > 0 ? `\n${'  '.repeat(depth)}}` : '}')
-}
+    this.#line()
+    this.#parts.push(text.slice(nameAt, at).replace(/\s*:\s*$/, ''), ': ')
+  }
 
-/** As it is written. */
-function scalar(reader: JsonReader): string {
-  const start = reader.at
-  if (reader.next === '"') reader.string()
-  else if (reader.word() === undefined) reader.number()
-  return reader.text.slice(start, reader.at).trimEnd()
+  string(_: string, start: number): void {
+    this.#scalar(start)
+  }
+
+  scalar(reader: JsonReader): void {
+    const start = reader.at
+    if (reader.word() === undefined) reader.number()
+    this.#scalar(start)
+  }
+
+  end(): void {
+    const close = this.#closing.pop()!
+    const depth = this.#closing.length
+    this.#parts.push(this.#counts.pop()! > 0 ? `\n${'  '.repeat(depth)}${close}` : close)
+    this.#over()
+  }
+
+  /** As it is written. */
+  #scalar(start: number): void {
+    this.#element()
+    this.#parts.push(this.#reader.text.slice(start, this.#reader.at).trimEnd())
+    this.#over()
+  }
+
+  /** A value of an array has a line of its own. */
+  #element(): void {
+    if (this.#closing.at(-1) === ']') this.#line()
+  }
+
+  #line(): void {
+    const depth = this.#counts.length
+    if (this.#parts.length >= pieceParts && this.#leftOut === undefined) {
+      this.#pieces.push(this.#parts.join(''))
+      this.#parts = []
+    }
+    this.#parts.push(this.#counts[depth - 1]!++ > 0 ? ',\n' : '\n', '  '.repeat(depth))
+  }
+
+  /** After a value. */
+  #over(): void {
+    const leftOut = this.#leftOut
+    if (leftOut === undefined || this.#counts.length > 1) return
+    this.#parts.length = leftOut.parts
+    this.#layout.onLeftOut?.(leftOut.name, this.#reader.text.slice(leftOut.start, this.#reader.at).trimEnd())
+    this.#leftOut = undefined
+  }
 }

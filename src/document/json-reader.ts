@@ -6,6 +6,8 @@
  */
 
 import { RequestError } from '../base/error.ts'
+import type { Steps } from '../base/steps.ts'
+import { pieceChars } from './long-text.ts'
 import { placeIn } from './text-place.ts'
 
 /** Text that is not JSON, or not what it should be. Line and column count from 1. */
@@ -30,6 +32,12 @@ export class JsonTextError extends RequestError {
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const space = /[ \t\n\r]*/y
+
+/** Quotes that one step looks at. */
+const stepQuotes = 4096
+
+/** `\u1234` */
+const escapeCharsMax = 6
 
 /** More than items and rows of queries have. Each level takes some of the stack. */
 const skipDepthMax = 500
@@ -80,14 +88,67 @@ export class JsonReader {
   string(): string {
     const start = this.at
     if (this.next !== '"') this.fail(`a string must come here, not ${this.#here()}`)
-    this.at = this.#endOfString(start)
+    return this.#valueOf(start, this.#endOfString(start))
+  }
+
+  /** A string that comes next, if it ends soon and without an escaped quote. */
+  shortString(): string | undefined {
+    const start = this.at
+    const quote = this.text.indexOf('"', start + 1)
+    if (quote === -1 || quote - start > pieceChars || this.text.charCodeAt(quote - 1) === 0x5c) return undefined
+    return this.next === '"' ? this.#valueOf(start, quote + 1) : undefined
+  }
+
+  #valueOf(start: number, end: number): string {
+    this.at = end
     try {
-      const value = JSON.parse(this.text.slice(start, this.at)) as string
+      const value = JSON.parse(this.text.slice(start, end)) as string
       this.skipSpace()
       return value
     } catch {
-      this.fail('the string has a wrong escape, or a line break or tab that is not escaped', start)
+      this.#failEscape(start)
     }
+  }
+
+  #failEscape(start: number): never {
+    this.fail('the string has a wrong escape, or a line break or tab that is not escaped', start)
+  }
+
+  /** The same for a string that may be long. */
+  *stringInSteps(): Steps<string> {
+    const { at: start, text } = this
+    if (this.next !== '"') return this.string()
+    let end = text.indexOf('"', start + 1)
+    for (let quotes = 1; !this.#isClosing(end, start); quotes++) {
+      end = text.indexOf('"', end + 1)
+      if (quotes % stepQuotes === 0) yield
+    }
+    const pieces: string[] = []
+    try {
+      for (let from = start + 1; from < end; ) {
+        const to = this.#endOfPiece(from, end)
+        pieces.push(JSON.parse(`"${text.slice(from, to)}"`) as string)
+        from = to
+        yield
+      }
+    } catch {
+      this.#failEscape(start)
+    }
+    this.at = end + 1
+    this.skipSpace()
+    return pieces.join('')
+  }
+
+  /** Where a piece of a string may end: not within an escape. */
+  #endOfPiece(from: number, stringEnd: number): number {
+    const end = from + pieceChars
+    if (end >= stringEnd) return stringEnd
+    const backslash = this.text.lastIndexOf('\\', end - 1)
+    if (backslash < end - escapeCharsMax || backslash < from) return end
+    let first = backslash
+    while (first > from && this.text.charCodeAt(first - 1) === 0x5c) first--
+    const isEscaped = (backslash - first) % 2 === 1
+    return isEscaped ? end : backslash
   }
 
   /** A number as it is written. */
@@ -120,7 +181,7 @@ export class JsonReader {
       const name = this.string()
       this.expect(':')
       member(name, nameAt)
-    } while (this.#goesOn('}'))
+    } while (this.goesOn('}'))
     this.expect('}')
   }
 
@@ -128,12 +189,12 @@ export class JsonReader {
     this.expect('[')
     if (this.take(']')) return
     do element()
-    while (this.#goesOn(']'))
+    while (this.goesOn(']'))
     this.expect(']')
   }
 
   /** Takes the comma before another part of a list. */
-  #goesOn(close: string): boolean {
+  goesOn(close: string): boolean {
     const comma = this.at
     if (!this.take(',')) return false
     if (this.next === close) this.fail('remove this comma: nothing follows it', comma)
@@ -153,16 +214,72 @@ export class JsonReader {
 
   /** Behind the closing quote, which has an even number of backslashes before it. */
   #endOfString(start: number): number {
-    for (let at = this.text.indexOf('"', start + 1); at !== -1; at = this.text.indexOf('"', at + 1)) {
-      let backslashes = 0
-      while (this.text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++
-      if (backslashes % 2 === 0) return at + 1
-    }
-    return this.fail('the string is not closed', start)
+    let quote = this.text.indexOf('"', start + 1)
+    while (!this.#isClosing(quote, start)) quote = this.text.indexOf('"', quote + 1)
+    return quote + 1
+  }
+
+  #isClosing(quote: number, start: number): boolean {
+    if (quote === -1) this.fail('the string is not closed', start)
+    let backslashes = 0
+    while (this.text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++
+    return backslashes % 2 === 0
   }
 
   #here(): string {
     return this.at >= this.text.length ? 'the end' : `'${this.text.slice(this.at, this.at + 12).split('\n')[0]}'`
+  }
+}
+
+/** Is told of the parts of a text, in their order. */
+export interface JsonVisitor {
+  /** An object or an array begins. */
+  begin(isObject: boolean, start: number): void
+  /** A member begins: its value comes next. */
+  name(name: string, nameAt: number): void
+  string(value: string, start: number): void
+  /** A word or a number comes next. It must be read. */
+  scalar(reader: JsonReader): void
+  /** The innermost object or array is over. */
+  end(): void
+}
+
+/** Values of one step: they take less than half a millisecond. */
+const stepValues = 500
+
+/** Reads one value, with all that is in it. */
+export function* readInSteps(reader: JsonReader, visitor: JsonVisitor, depthMax: number): Steps<void> {
+  const closing: ('}' | ']')[] = []
+  for (let values = 1; ; values++) {
+    if (closing.length > depthMax) reader.fail(`the text is nested deeper than ${depthMax} levels`)
+    const { next, at } = reader
+    let close: '}' | ']' | undefined
+    if (next === '{' || next === '[') {
+      close = next === '{' ? '}' : ']'
+      visitor.begin(next === '{', at)
+      reader.take(next)
+      closing.push(close)
+    } else if (next === '"') {
+      visitor.string(reader.shortString() ?? (yield* reader.stringInSteps()), at)
+    } else {
+      visitor.scalar(reader)
+    }
+    const isFirst = close !== undefined && reader.next !== close
+    if (!isFirst) {
+      for (close = closing.at(-1); close !== undefined && !reader.goesOn(close); close = closing.at(-1)) {
+        reader.expect(close)
+        closing.pop()
+        visitor.end()
+      }
+    }
+    if (close === undefined) return
+    if (close === '}') {
+      const nameAt = reader.at
+      const name = reader.shortString() ?? (yield* reader.stringInSteps())
+      reader.expect(':')
+      visitor.name(name, nameAt)
+    }
+    if (values % stepValues === 0) yield
   }
 }
 

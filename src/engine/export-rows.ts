@@ -12,9 +12,10 @@
 import { machine } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
 import { MiB, pageItemsMax } from '../base/limits.ts'
-import { nextSlice } from '../base/slices.ts'
+import { inSlices, nextSlice } from '../base/slices.ts'
+import type { Steps } from '../base/steps.ts'
 import { textOf } from '../document/body.ts'
-import { printExtendedJson } from '../document/bson/extended-json.ts'
+import { printInSteps } from '../document/bson/extended-json.ts'
 import { BsonDocument } from '../document/bson/value.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, ScannedItem } from '../store/item.ts'
@@ -24,9 +25,8 @@ import type { ExportNote } from '../transfer/keep-ttl.ts'
 import { exportProperty } from '../transfer/keep-ttl.ts'
 import type { Engine } from './engine.ts'
 
-/** A page is read in one go: a few milliseconds. Printing extended JSON takes longer. */
-const jsonPage = { itemsMax: pageItemsMax, bytesMax: 1 * MiB }
-const bsonPage = { itemsMax: 100, bytesMax: MiB / 4 }
+/** A page is read in one go: about a millisecond. While the reader is slow, it is held. */
+const page = { itemsMax: pageItemsMax, bytesMax: MiB / 4 }
 
 /** Yields rows as JSON texts, many at a time. `keepsLife`: rows say when their items die. */
 export async function* exportRows(
@@ -34,24 +34,36 @@ export async function* exportRows(
   container: ContainerRecord,
   { keepsLife, signal }: { readonly keepsLife: boolean; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly string[]> {
-  const page = container.encoding === 'json' ? jsonPage : bsonPage
   let after: ItemKey | undefined
   do {
+    // Requests come first, and many exports take turns.
+    await nextSlice()
     signal.throwIfAborted()
     const { items, last, moment, policy } = await engine.uncharged.scan(container, { ...wholeRange, after }, page)
-    const rows = items.map(item => printed(container, item, keepsLife ? { moment, policy } : undefined))
+    const rows = await inSlices(printPage(container, items, keepsLife ? { moment, policy } : undefined))
     const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
     await charged(() => engine.chargePage(container, items.length, bytes), signal)
     if (rows.length > 0) yield rows
     after = last
-    // Requests come first.
-    await nextSlice()
   } while (after !== undefined)
 }
 
-function printed({ encoding }: ContainerRecord, item: ScannedItem, life: Viewpoint | undefined): string {
+function* printPage(
+  container: ContainerRecord,
+  items: readonly ScannedItem[],
+  life: Viewpoint | undefined,
+): Steps<string[]> {
+  const rows: string[] = []
+  for (const item of items) {
+    rows.push(yield* printed(container, item, life))
+    yield
+  }
+  return rows
+}
+
+function* printed({ encoding }: ContainerRecord, item: ScannedItem, life: Viewpoint | undefined): Steps<string> {
   const { body, key } = item
-  const text = encoding === 'json' ? textOf(body) : textOfDocument(body as Uint8Array)
+  const text = encoding === 'json' ? textOf(body) : yield* textOfDocument(body as Uint8Array)
   const expiresAt = life && deadlineOf(item, life)
   const hasNoKey = encoding === 'json' && key.pk.includes('{}') && hasUndefined(key.pk)
   if (expiresAt === undefined && !hasNoKey) return text
@@ -65,8 +77,13 @@ function printed({ encoding }: ContainerRecord, item: ScannedItem, life: Viewpoi
   return `${text.slice(0, end)}${comma}${JSON.stringify(exportProperty)}:${JSON.stringify(note)}}`
 }
 
-function textOfDocument(body: Uint8Array): string {
-  return printExtendedJson(BsonDocument.view(body), { mode: 'canonical' })
+function textOfDocument(body: Uint8Array): Steps<string> {
+  return printInSteps(BsonDocument.view(body), { mode: 'canonical' })
+}
+
+/** A row is JSON as it was stored: line breaks in it stand between its parts. */
+export function oneLine(row: string): string {
+  return row.includes('\n') || row.includes('\r') ? row.replaceAll(/[\r\n]+/g, ' ') : row
 }
 
 /** When the item dies, if the policy stays. */

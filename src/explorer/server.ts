@@ -9,8 +9,9 @@ import { RequestError } from '../base/error.ts'
 import { isLoopback } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
 import { holding } from '../base/memory-account.ts'
-import { nextSlice } from '../base/slices.ts'
+import { inSlices, nextSlice } from '../base/slices.ts'
 import { drained } from '../base/slow-reader.ts'
+import { bytesInSteps } from '../document/long-text.ts'
 import { KeyAttempts } from './access/attempts.ts'
 import { callerOf, checkIntent, checkMayCall, checkMayWrite, checkSender, type Visitor } from './access/guard.ts'
 import { LoginSessions } from './access/sessions.ts'
@@ -18,7 +19,7 @@ import { isEncrypted, logIn, logOut, showSession } from './calls/session.ts'
 import { acceptedCoding, PageFiles, securityHeaders } from './files/page-files.ts'
 import { type ApiAnswer, type ApiCall, bodyBytesMax, readJson } from './http/call.ts'
 import { showError } from './http/error-map.ts'
-import { printJson } from './http/json-text.ts'
+import { jsonPartsInSteps } from './http/json-text.ts'
 import { LiveHub } from './live/hub.ts'
 import { findRoute, MethodRefused } from './routes.ts'
 import { Backlogs } from './service/backlogs.ts'
@@ -37,7 +38,7 @@ const prefix = '/_explorer'
 const apiPrefix = `${prefix}/api/`
 
 /** Smaller answers gain nothing by compression. */
-const compressCharsMin = 1400
+const compressBytesMin = 1400
 
 export function explorerServer(options: ExplorerOptions): ExplorerServer {
   const service: ExplorerService = {
@@ -120,16 +121,17 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
 
   async function send(req: IncomingMessage, res: ServerResponse, made: Exclude<ApiAnswer, 'streamed'>): Promise<void> {
     const { status = 200, headers = {} } = made
-    const json = 'json' in made ? printJson(made.json) : undefined
+    const json = 'json' in made ? await inSlices(jsonPartsInSteps(made.json)) : undefined
     const shared = { ...apiHeaders, ...(await timeHeader()), ...headers }
     if (json === undefined) {
       res.writeHead(status, shared)
       res.end()
       return
     }
-    const isLong = json.length >= compressCharsMin && acceptedCoding(req.headers['accept-encoding']) !== undefined
+    const bytes = await inSlices(bytesInSteps(json))
+    const isLong = bytes.length >= compressBytesMin && acceptedCoding(req.headers['accept-encoding']) !== undefined
     const isGzip = isLong && String(req.headers['accept-encoding']).includes('gzip')
-    const body = isGzip ? await promisify(gzip)(json, { level: 1 }) : Buffer.from(json)
+    const body = isGzip ? await promisify(gzip)(bytes, { level: 1 }) : bytes
     const lease = options.memory.shareOf(req.socket).hold('answers')
     // What was written is answered in any case. What was read can be asked for again.
     if (made.isRead === true) lease.add(body.length)

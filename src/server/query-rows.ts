@@ -2,7 +2,9 @@
 
 import { RequestError } from '../base/error.ts'
 import { pageBytesMax } from '../base/limits.ts'
-import { printExtendedJson } from '../document/bson/extended-json.ts'
+import { inSlices, nextSlice } from '../base/slices.ts'
+import type { Steps } from '../base/steps.ts'
+import { printInSteps } from '../document/bson/extended-json.ts'
 import { parseExtendedDocument, parseExtendedJson } from '../document/bson/parse-extended-json.ts'
 import { bsonType } from '../document/bson/types.ts'
 import { BsonDocument, type Field, int32, int64, string, type Value } from '../document/bson/value.ts'
@@ -49,6 +51,8 @@ async function* sqlRows(
   }
   let position: PagePosition | undefined
   do {
+    // Many queries take turns.
+    await nextSlice()
     const asked = { position, rowsMax, bytesMax: pageBytesMax, signal: () => signal }
     const { rows, next } = await nosql.query(container, { text, partitionKey }, asked)
     position = next
@@ -62,13 +66,14 @@ async function* documents(
   query: RowsQuery,
   signal: AbortSignal,
 ): AsyncGenerator<readonly string[], void> {
+  await nextSlice()
   let { answer } = await mongo.run(database.id, findOrAggregate(id, query), signal)
   for (let name = 'firstBatch'; ; name = 'nextBatch') {
     const cursor = answer.get('cursor')
     if (cursor?.type !== bsonType.document) throw new RequestError('malformed', 'The command returns no documents.')
     const batch = cursor.get(name)
     const found: readonly Value[] = batch?.type === bsonType.array ? batch.elements : []
-    yield found.map(each => printExtendedJson(each, { mode: 'canonical' }))
+    yield await inSlices(printRows(found))
     const cursorId = cursor.get('id')
     if (cursorId?.type !== bsonType.int64 || cursorId.value === 0n) return
     const more = BsonDocument.of([
@@ -76,8 +81,18 @@ async function* documents(
       ['collection', string(id)],
       ['batchSize', int32(rowsMax)],
     ])
+    await nextSlice()
     ;({ answer } = await mongo.run(database.id, more, signal))
   }
+}
+
+function* printRows(rows: readonly Value[]): Steps<string[]> {
+  const printed: string[] = []
+  for (const row of rows) {
+    printed.push(yield* printInSteps(row, { mode: 'canonical' }))
+    yield
+  }
+  return printed
 }
 
 function findOrAggregate(collection: string, { text, sort, projection }: RowsQuery): BsonDocument {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EJSON, serialize } from 'bson'
 import { RandomBson } from '../../../test/support/random-bson.ts'
+import { type Steps, withoutTurns } from '../../base/steps.ts'
 import { JsonTextError } from '../json-reader.ts'
-import { printExtendedJson } from './extended-json.ts'
-import { parseExtendedDocument, parseExtendedJson } from './parse-extended-json.ts'
+import { printExtendedJson, printInSteps } from './extended-json.ts'
+import { parseExtendedDocument, parseExtendedJson, parseInSteps } from './parse-extended-json.ts'
 import { BsonDocument } from './value.ts'
-import { encodeDocument } from './writer.ts'
+import { encodeDocument, encodeInSteps } from './writer.ts'
 
 const roundTrip = (text: string) => printExtendedJson(parseExtendedJson(text), { mode: 'canonical' })
 
@@ -86,3 +87,32 @@ test('wrong text is refused with its line and column', () => {
     )
   }
 })
+
+test('steps write the same bytes as one go', () => {
+  const random = new RandomBson(13)
+  for (let round = 0; round < 1000; round++) {
+    const document = random.document(3)
+    const parsed = parseExtendedDocument(printExtendedJson(document, { mode: 'canonical' }))
+    assert.deepEqual(withoutTurns(encodeInSteps(parsed)), encodeDocument(parsed))
+  }
+})
+
+test('a large document is printed, parsed and written in many steps', () => {
+  const small = Array.from({ length: 30_000 }, (_, at) => `{"at":${at}}`).join(',')
+  for (const text of [`{"list":[${small}]}`, `{"code":{"$code":"","$scope":{"list":[${small}]}}}`]) {
+    const document = parseExtendedDocument(text)
+    assert.ok(countSteps(parseInSteps(text)) >= 30)
+    assert.ok(countSteps(encodeInSteps(document)) >= 30)
+    assert.ok(countSteps(printInSteps(BsonDocument.view(encodeDocument(document)), { mode: 'editable' })) >= 20)
+  }
+  const long = JSON.stringify({ text: 'ä"'.repeat(1_000_000) })
+  assert.ok(countSteps(parseInSteps(long)) >= 30)
+  assert.ok(countSteps(printInSteps(parseExtendedDocument(long), { mode: 'relaxed' })) >= 30)
+  assert.equal(printExtendedJson(parseExtendedDocument(long), { mode: 'relaxed' }), long)
+})
+
+function countSteps(steps: Steps<unknown>): number {
+  let count = 0
+  while (steps.next().done !== true) count++
+  return count
+}

@@ -6,7 +6,8 @@
  * and is none (`{"$oid": 7}`) is refused with its place.
  */
 
-import { JsonReader } from '../json-reader.ts'
+import { type Steps, withoutTurns } from '../../base/steps.ts'
+import { JsonReader, type JsonVisitor, readInSteps } from '../json-reader.ts'
 import { parseDecimal } from './decimal128.ts'
 import { decimal128, int32Max, int32Min, int64Max, int64Min } from './number.ts'
 import { bsonType } from './types.ts'
@@ -35,50 +36,104 @@ import {
 const extendedJsonDepthMax = 180
 
 export function parseExtendedJson(text: string): Value {
+  return withoutTurns(parseInSteps(text))
+}
+
+export function* parseInSteps(text: string): Steps<Value> {
   const reader = new JsonReader(text)
-  const value = readValue(reader, 0)
+  const values = new ReadValues(reader)
+  yield* readInSteps(reader, values, extendedJsonDepthMax)
   reader.end()
-  return value
+  return values.last
 }
 
 /** The same for a text that must be one document. */
 export function parseExtendedDocument(text: string): BsonDocument {
-  const value = parseExtendedJson(text)
+  return withoutTurns(parseDocumentInSteps(text))
+}
+
+export function* parseDocumentInSteps(text: string): Steps<BsonDocument> {
+  const value = yield* parseInSteps(text)
   if (value.type === bsonType.document) return value
   return new JsonReader(text).fail('the text must be one document: { … }')
 }
 
-function readValue(reader: JsonReader, depth: number): Value {
-  if (depth > extendedJsonDepthMax) reader.fail(`the text is nested deeper than ${extendedJsonDepthMax} levels`)
-  const { next } = reader
-  if (next === '{') return readObject(reader, depth)
-  if (next === '"') return string(reader.string())
-  if (next === '[') {
-    const elements: Value[] = []
-    reader.array(() => elements.push(readValue(reader, depth + 1)))
-    return BsonArray.of(elements)
-  }
-  const word = reader.word()
-  if (word !== undefined) return word === null ? nullValue : bool(word)
-  return numberOf(reader.number())
+/** An object or array of which a part is read. */
+interface OpenPart {
+  readonly start: number
+  /** Undefined: it is an array. */
+  readonly fields: Field[] | undefined
+  readonly elements: Value[]
+  name: string
+  readonly outer: OpenPart | undefined
 }
 
+const noElements: Value[] = []
+
+/** Makes values of what is read. */
+class ReadValues implements JsonVisitor {
+  readonly #reader: JsonReader
+  /** The innermost one. */
+  #open: OpenPart | undefined
+  #last: Value = nullValue
+
+  constructor(reader: JsonReader) {
+    this.#reader = reader
+  }
+
+  /** The value that was complete last: in the end, all of the text. */
+  get last(): Value {
+    return this.#last
+  }
+
+  begin(isObject: boolean, start: number): void {
+    const [fields, elements] = isObject ? [[], noElements] : [undefined, []]
+    this.#open = { start, fields, elements, name: '', outer: this.#open }
+  }
+
+  name(name: string): void {
+    this.#open!.name = name
+  }
+
+  string(value: string): void {
+    this.#add(string(value))
+  }
+
+  scalar(reader: JsonReader): void {
+    const word = reader.word()
+    if (word === undefined) this.#add(numberOf(reader.number()))
+    else this.#add(word === null ? nullValue : bool(word))
+  }
+
+  end(): void {
+    const { fields, elements, start, outer } = this.#open!
+    this.#open = outer
+    this.#add(fields === undefined ? BsonArray.of(elements) : this.#objectOf(fields, start))
+  }
+
+  #add(value: Value): void {
+    const into = this.#open
+    if (into === undefined) this.#last = value
+    else if (into.fields === undefined) into.elements.push(value)
+    else into.fields.push([into.name, value])
+  }
+
+  #objectOf(fields: readonly Field[], start: number): Value {
+    const first = fields[0]?.[0]
+    if (first === undefined || !first.startsWith('$') || !Object.hasOwn(types, first)) return BsonDocument.of(fields)
+    const value = types[first]!(new Parts(fields))
+    return value ?? this.#reader.fail(`this is not a valid ${first}`, start)
+  }
+}
+
+/** More than the digits of an int64, and its sign. BigInt takes seconds for a million digits. */
+const wholeCharsMax = 20
+
 function numberOf(written: string): Value {
-  if (/[.eE]/.test(written) || written === '-0') return double(Number(written))
+  if (written.length > wholeCharsMax || /[.eE]/.test(written) || written === '-0') return double(Number(written))
   const whole = BigInt(written)
   if (whole >= BigInt(int32Min) && whole <= BigInt(int32Max)) return int32(Number(whole))
   return whole >= int64Min && whole <= int64Max ? int64(whole) : double(Number(written))
-}
-
-function readObject(reader: JsonReader, depth: number): Value {
-  const start = reader.at
-  const fields: Field[] = []
-  reader.object(name => fields.push([name, readValue(reader, depth + 1)]))
-  const first = fields[0]?.[0]
-  if (first === undefined || !first.startsWith('$') || !Object.hasOwn(types, first)) return BsonDocument.of(fields)
-  const value = types[first]!(new Parts(fields))
-  if (value === undefined) reader.fail(`this is not a valid ${first}`, start)
-  return value
 }
 
 /** The fields of an object that stands for a value. */

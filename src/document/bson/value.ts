@@ -260,6 +260,16 @@ export class BsonArray {
     return this.#hasInnerOrigins
   }
 
+  /** One element, without decoding the others. */
+  at(index: number): Value | undefined {
+    if (this.#elements !== undefined) return this.#elements[index]
+    const cursor = new ElementCursor(this.raw!.bytes, this.raw!.start)
+    for (let left = index; cursor.next(); left--) {
+      if (left === 0) return valueAt(cursor.bytes, cursor.type, cursor.valueStart)
+    }
+    return undefined
+  }
+
   /** In stored order. The names of elements are ignored, as in MongoDB. */
   get elements(): readonly Value[] {
     if (this.#elements === undefined) {

@@ -3,6 +3,7 @@
 import { RequestError } from '../../base/error.ts'
 import { largeBuffer } from '../../base/large-buffer.ts'
 import { KiB, MiB } from '../../base/limits.ts'
+import type { Steps } from '../../base/steps.ts'
 import { spend } from '../../base/work.ts'
 import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
@@ -110,6 +111,18 @@ export class BsonWriter {
     this.#end += length
   }
 
+  /** Starts the value of a code with a scope. The scope must follow; then pass the result to `endCode`. */
+  openCode(code: string): number {
+    const start = this.#end
+    this.int32(0)
+    this.#string(code)
+    return start
+  }
+
+  endCode(start: number): void {
+    this.#buffer.writeInt32LE(this.#end - start, start)
+  }
+
   byte(byte: number): void {
     this.#reserve(1)
     this.#buffer[this.#end++] = byte
@@ -189,11 +202,9 @@ export class BsonWriter {
         this.raw(value.id, 0, 12)
         return
       case bsonType.codeWithScope: {
-        const start = this.#end
-        this.int32(0)
-        this.#string(value.code)
+        const start = this.openCode(value.code)
         this.#value(value.scope, depth + 1)
-        this.#buffer.writeInt32LE(this.#end - start, start)
+        this.endCode(start)
         return
       }
       default:
@@ -253,4 +264,49 @@ export function encodeDocument(document: BsonDocument | readonly Field[]): Buffe
   const writer = new BsonWriter()
   writer.document(document instanceof BsonDocument ? document : BsonDocument.of(document))
   return writer.bytes()
+}
+
+/** Values that one step writes, in less than half a millisecond. */
+const stepValues = 1000
+
+/** A document or array of which a part is written. */
+interface OpenPart {
+  readonly parts: readonly (Field | Value)[]
+  readonly isArray: boolean
+  readonly start: number
+  /** Of the code whose scope it is. */
+  readonly codeStart: number | undefined
+  at: number
+}
+
+/** The same for a large document. */
+export function* encodeInSteps(document: BsonDocument): Steps<Buffer> {
+  const writer = new BsonWriter()
+  const open: OpenPart[] = []
+  let next: Value = document
+  for (let values = 1; ; values++) {
+    const of: Value = next.type === bsonType.codeWithScope ? next.scope : next
+    const codeStart = next.type === bsonType.codeWithScope ? writer.openCode(next.code) : undefined
+    if ((of.type === bsonType.document || of.type === bsonType.array) && of.raw === undefined) {
+      refuseDepth(open.length)
+      const isArray = of.type === bsonType.array
+      const parts = isArray ? of.elements : of.fields
+      open.push({ parts, isArray, start: writer.open(), codeStart, at: 0 })
+    } else {
+      writer.value(of)
+      if (codeStart !== undefined) writer.endCode(codeStart)
+    }
+    let top = open.at(-1)
+    for (; top !== undefined && top.at === top.parts.length; top = open.at(-1)) {
+      writer.close(top.start)
+      if (top.codeStart !== undefined) writer.endCode(top.codeStart)
+      open.pop()
+    }
+    if (top === undefined) return writer.bytes()
+    const part: Field | Value = top.parts[top.at]!
+    next = top.isArray ? (part as Value) : (part as Field)[1]
+    writer.name(next.type, top.isArray ? String(top.at) : (part as Field)[0])
+    top.at++
+    if (values % stepValues === 0) yield
+  }
 }

@@ -2,8 +2,10 @@
 
 import type { ServerResponse } from 'node:http'
 import { leaseHere, type MemoryLease } from '../../base/memory-account.ts'
+import { inSlices } from '../../base/slices.ts'
 import { drained } from '../../base/slow-reader.ts'
-import { exportRows } from '../../engine/export-rows.ts'
+import { bytesInSteps } from '../../document/long-text.ts'
+import { exportRows, oneLine } from '../../engine/export-rows.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { addColumns, csvHeader, csvRecord } from '../../transfer/print-csv.ts'
 import { securityHeaders } from '../files/page-files.ts'
@@ -91,12 +93,14 @@ async function writeAll(
 ): Promise<void> {
   let isFirst = true
   const known = new Set(columns)
-  const write = async (text: string) => {
-    lease?.set(text.length)
-    if (!res.write(text) && !gone.aborted) await drained(res)
+  const write = async (parts: readonly string[]) => {
+    const bytes = await inSlices(bytesInSteps(parts))
+    // The rows and the bytes are held.
+    lease?.set(2 * bytes.length)
+    if (!gone.aborted && !res.write(bytes)) await drained(res)
     lease?.set(0)
   }
-  if (format === 'csv') await write(csvHeader(columns))
+  if (format === 'csv') await write([csvHeader(columns)])
   for (let page = first; page.done !== true && !gone.aborted; page = await pages.next()) {
     const parts: string[] = []
     for (const row of page.value) {
@@ -107,10 +111,10 @@ async function writeAll(
         if (known.size > columns.length) throw new Error('a row has a column that no row had before')
         parts.push(csvRecord(row, columns))
       } else if (format === 'json') parts.push(isFirst ? '[\n' : ',\n', row)
-      else parts.push(row.replaceAll(/[\r\n]+/g, ' '), '\n')
+      else parts.push(oneLine(row), '\n')
       isFirst = false
     }
-    if (parts.length > 0) await write(parts.join(''))
+    if (parts.length > 0) await write(parts)
   }
   if (gone.aborted) {
     await pages.return?.()

@@ -3,8 +3,10 @@
 import { machine, toEpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
-import { printExtendedJson } from '../../document/bson/extended-json.ts'
-import { parseExtendedDocument, parseExtendedJson } from '../../document/bson/parse-extended-json.ts'
+import { inSlices } from '../../base/slices.ts'
+import type { Steps } from '../../base/steps.ts'
+import { printExtendedJson, printInSteps } from '../../document/bson/extended-json.ts'
+import { parseDocumentInSteps, parseInSteps } from '../../document/bson/parse-extended-json.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, int32, int64, string, type Value } from '../../document/bson/value.ts'
 import { printIndexPath } from '../../document/index-definition.ts'
@@ -126,7 +128,7 @@ async function runMongo(
   const startMs = machine.monotonicMs()
   const command =
     after === undefined
-      ? findCommand(container, body, limit)
+      ? await findCommand(container, body, limit)
       : BsonDocument.of([
           ['getMore', int64(BigInt(String(readToken(service.secret, scope, after))))],
           ['collection', string(container.id)],
@@ -143,7 +145,7 @@ async function runMongo(
   const plan = after === undefined ? await planOf(service, container, body).catch(() => undefined) : undefined
   const bytesOut = rows.reduce((sum, row) => sum + (row.type === bsonType.document ? sizeOf(row) : 0), 0)
   return {
-    rows: rows.map(row => new RawJson(printExtendedJson(row, { mode: 'relaxed' }))),
+    rows: await inSlices(printRows(rows)),
     lives: isPlain ? await livesOfDocuments(service, container, rows) : rows.map(() => null),
     ...(next !== undefined && { next: signToken(service.secret, scope, String(next)) }),
     ...{ chargeRu, elapsedMs: tenths(machine.monotonicMs() - startMs) },
@@ -153,6 +155,15 @@ async function runMongo(
     wishedIndexes: [],
     deadSkipped: (await deadOf(service, container)).value.backlog,
   }
+}
+
+function* printRows(rows: readonly Value[]): Steps<RawJson[]> {
+  const printed: RawJson[] = []
+  for (const row of rows) {
+    printed.push(new RawJson(yield* printInSteps(row, { mode: 'relaxed' })))
+    yield
+  }
+  return printed
 }
 
 function namesOf({ paths }: ShownPlan['indexes'][number]): string {
@@ -191,10 +202,10 @@ async function livesOfDocuments(
   )
 }
 
-function findCommand({ id }: ContainerRecord, body: Body, limit: number): BsonDocument {
+async function findCommand({ id }: ContainerRecord, body: Body, limit: number): Promise<BsonDocument> {
   const pipeline = optionalText(body, 'pipeline')
   if (pipeline !== undefined) {
-    const stages = placed('pipeline', () => parseExtendedJson(pipeline))
+    const stages = await placed('pipeline', () => inSlices(parseInSteps(pipeline)))
     if (stages.type !== bsonType.array) throw new FieldError('pipeline', 'A pipeline is an array of stages: [ … ]')
     for (const stage of stages.elements) {
       const name = stage.type === bsonType.document ? stage.fields[0]?.[0] : undefined
@@ -212,15 +223,16 @@ function findCommand({ id }: ContainerRecord, body: Body, limit: number): BsonDo
   const fields: Field[] = [['find', string(id)]]
   for (const name of ['filter', 'sort', 'projection']) {
     const text = optionalText(body, name)
-    if (text !== undefined && text.trim() !== '') fields.push([name, placed(name, () => parseExtendedDocument(text))])
+    if (text === undefined || text.trim() === '') continue
+    fields.push([name, await placed(name, () => inSlices(parseDocumentInSteps(text)))])
   }
   return BsonDocument.of([...fields, ['batchSize', int32(limit)]])
 }
 
 /** Says in which field the text is wrong. */
-function placed<T>(field: string, read: () => T): T {
+async function placed<T>(field: string, read: () => Promise<T>): Promise<T> {
   try {
-    return read()
+    return await read()
   } catch (error) {
     if (!(error instanceof RequestError)) throw error
     const { line, column } = error as unknown as { line?: number; column?: number }
@@ -285,7 +297,7 @@ async function mongoPlan(service: ExplorerService, container: ContainerRecord, b
   const { answer } = await mongo.run(
     container.database.id,
     BsonDocument.of([
-      ['explain', findCommand(container, body, 100)],
+      ['explain', await findCommand(container, body, 100)],
       ['verbosity', string('queryPlanner')],
     ]),
   )

@@ -5,6 +5,8 @@ import { machine } from '../../base/clock.ts'
 import { CapacityError, RequestError } from '../../base/error.ts'
 import { KiB, MiB, requestBytesMax } from '../../base/limits.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
+import { inSlices } from '../../base/slices.ts'
+import { parseJsonInSteps } from '../../document/json-value.ts'
 import type { Visitor } from '../access/guard.ts'
 import type { ExplorerService } from '../service/service.ts'
 
@@ -51,7 +53,7 @@ export async function readJson(
   const bytes = await collect(req, memory, bytesMax)
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString('utf8'))
+    value = await inSlices(parseJsonInSteps(bytes.toString('utf8')))
   } catch (error) {
     throw new RequestError('malformed', 'The body is not JSON.', { cause: error })
   }

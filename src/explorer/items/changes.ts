@@ -1,12 +1,14 @@
 /** Changes of a container as the feed shows them: writes, and where there is a log, deletes and deaths. */
 
 import { type EpochSeconds, toEpochSeconds } from '../../base/clock.ts'
-import { KiB, scanBytesMax } from '../../base/limits.ts'
+import { scanBytesMax } from '../../base/limits.ts'
 import { leaseHere } from '../../base/memory-account.ts'
-import { nextSlice } from '../../base/slices.ts'
+import { inSlices, nextSlice } from '../../base/slices.ts'
+import type { Steps } from '../../base/steps.ts'
 import type { Body } from '../../document/body.ts'
-import { printExtendedJson } from '../../document/bson/extended-json.ts'
+import { printInSteps } from '../../document/bson/extended-json.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
+import { parseJsonInSteps } from '../../document/json-value.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { judgeLife, livesBytesMax } from '../../engine/item-lives.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -15,15 +17,12 @@ import type { Viewpoint } from '../../store/policy.ts'
 import { type ChangePosition, type LogEntry, wholeRange } from '../../store/reading.ts'
 import { RawJson } from '../http/json-text.ts'
 import { printKey } from '../service/tokens.ts'
-import { textOfItem } from './one-item.ts'
-import { type Column, documentId, showRow } from './rows.ts'
+import { textInSteps } from './one-item.ts'
+import { type Column, documentId, rowInSteps } from './rows.ts'
 
 export type FeedKind = 'latest' | 'all'
 
 const textCharsMax = 20_000
-
-/** Changes that are shown in one turn of the event loop. */
-const shownBytesAtOnce = 256 * KiB
 
 export interface ChangePage {
   readonly changes: readonly object[]
@@ -68,7 +67,7 @@ export async function readFeed(
   { mode, after, itemsMax, columns }: Shown & FeedRange & { readonly after: ChangePosition },
 ): Promise<ChangePage> {
   const { raw, at, ...page } = await readRaw(engine, container, mode, after, itemsMax)
-  return { ...page, changes: await showChanges(container, raw, at, columns) }
+  return { ...page, changes: await inSlices(changesInSteps(container, raw, at, columns)) }
 }
 
 interface FeedRange {
@@ -107,7 +106,7 @@ export async function readNewest(
     if (found.isForgotten) return { ...newest, isForgotten: true }
     if (!found.isEnd) return { ...newest, isCut: true }
     const { at, raw, isCut } = found
-    const changes = await showChanges(container, raw, at, undefined)
+    const changes = await inSlices(changesInSteps(container, raw, at, undefined))
     newest = { changes, position: found.position, isForgotten: false, isCut }
     if (isCut || raw.length === itemsMax) break
   }
@@ -162,49 +161,46 @@ function bytesOf(change: RawChange): number {
   return (change.body?.length ?? 0) + (previous ?? 0)
 }
 
-/** A large change takes some milliseconds to show. */
-async function showChanges(
+function* changesInSteps(
   container: ContainerRecord,
   raw: readonly RawChange[],
   at: Viewpoint,
   columns: readonly Column[] | undefined,
-): Promise<object[]> {
+): Steps<object[]> {
   const shown: object[] = []
-  let bytes = 0
   for (const change of raw) {
-    shown.push(showChange(container, change, at, columns))
-    bytes += bytesOf(change)
-    if (bytes < shownBytesAtOnce) continue
-    await nextSlice()
-    bytes = 0
+    const show = 'kind' in change ? showEntry : showWrite
+    shown.push(yield* show(container, change as ScannedItem & LogEntry, at, columns))
+    yield
   }
   return shown
 }
 
-function showChange(
+function* showWrite(
   container: ContainerRecord,
-  change: RawChange,
+  item: ScannedItem,
   at: Viewpoint,
-  columns: readonly Column[] | undefined,
-): object {
-  return 'kind' in change ? showEntry(container, change, at, columns) : showWrite(container, change, at, columns)
-}
-
-function showWrite(container: ContainerRecord, item: ScannedItem, at: Viewpoint, columns: Shown['columns']): object {
+  columns: Shown['columns'],
+): Steps<object> {
   const kind = item.version === item.sequence ? 'create' : 'replace'
-  return { kind, lsn: item.version, ...showVersion(container, item, at, columns) }
+  return { kind, lsn: item.version, ...(yield* showVersion(container, item, at, columns)) }
 }
 
 /** An item in one of its versions. */
-function showVersion(container: ContainerRecord, item: ScannedItem, at: Viewpoint, columns: Shown['columns']) {
-  const row = showRow(container, { ...item, ...judgeLife(at, item) }, columns ?? [])
-  return columns === undefined ? { ...row, ...cut(beginningOf(container, item.body)) } : row
+function* showVersion(
+  container: ContainerRecord,
+  item: ScannedItem,
+  at: Viewpoint,
+  columns: Shown['columns'],
+): Steps<object> {
+  const row = yield* rowInSteps(container, { ...item, ...judgeLife(at, item) }, columns ?? [])
+  return columns === undefined ? { ...row, ...cut(yield* beginningOf(container, item.body)) } : row
 }
 
 /** The text of an item, perhaps only a little more than may be shown. */
-function beginningOf({ encoding }: ContainerRecord, body: Body): string {
-  if (encoding === 'json') return textOfItem({ encoding }, { body }).text
-  return printExtendedJson(BsonDocument.view(body as Uint8Array), {
+function* beginningOf({ encoding }: ContainerRecord, body: Body): Steps<string> {
+  if (encoding === 'json') return (yield* textInSteps({ encoding }, { body })).text
+  return yield* printInSteps(BsonDocument.view(body as Uint8Array), {
     mode: 'editable',
     indent: 2,
     charsMax: textCharsMax,
@@ -215,28 +211,33 @@ function cut(text: string): object {
   return text.length <= textCharsMax ? { text } : { text: text.slice(0, textCharsMax), isCut: true }
 }
 
-function showEntry(container: ContainerRecord, entry: LogEntry, at: Viewpoint, columns: Shown['columns']): object {
+function* showEntry(
+  container: ContainerRecord,
+  entry: LogEntry,
+  at: Viewpoint,
+  columns: Shown['columns'],
+): Steps<object> {
   const { kind, key, version, sequence, ts, body, previous } = entry
   const shared = { kind: kind === 'expire' ? 'died' : kind, lsn: version, ts }
-  const before = columns === undefined ? previousText(container, previous?.body) : {}
+  const before = columns === undefined ? yield* previousText(container, previous?.body) : {}
   if (body !== undefined) {
-    const item: ScannedItem = { key, sequence, version, ts, body, deadline: ownDeadlineIn(container, body, ts) }
-    return { ...shared, ...showVersion(container, item, at, columns), ...before }
+    const item: ScannedItem = { key, sequence, version, ts, body, deadline: yield* ownDeadlineIn(container, body, ts) }
+    return { ...shared, ...(yield* showVersion(container, item, at, columns)), ...before }
   }
   return { ...shared, ...nameOf(container, key, previous?.body), ...before }
 }
 
 /** The log keeps bodies and no deadlines: the `ttl` in the body says the same, unless dates decide. */
-function ownDeadlineIn({ encoding }: ContainerRecord, body: Body, ts: number): number | null {
+function* ownDeadlineIn({ encoding }: ContainerRecord, body: Body, ts: number): Steps<number | null> {
   if (encoding === 'bson') return null
-  const { ttl } = JSON.parse(body as string) as { ttl?: unknown }
+  const { ttl } = (yield* parseJsonInSteps(body as string)) as { ttl?: unknown }
   if (typeof ttl !== 'number' || !Number.isInteger(ttl)) return null
   return ttl === -1 ? Number.MAX_SAFE_INTEGER : ts + ttl
 }
 
-function previousText(container: ContainerRecord, body: Body | undefined): object {
+function* previousText(container: ContainerRecord, body: Body | undefined): Steps<object> {
   if (body === undefined) return {}
-  const text = beginningOf(container, body)
+  const text = yield* beginningOf(container, body)
   return { previousText: text.slice(0, textCharsMax), ...(text.length > textCharsMax && { isCut: true }) }
 }
 

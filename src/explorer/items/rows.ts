@@ -1,11 +1,12 @@
 /** Items as the page shows them in lists: their times, their size, and the values of chosen columns. */
 
-import { machine } from '../../base/clock.ts'
-import { nextSlice } from '../../base/slices.ts'
+import { inSlices } from '../../base/slices.ts'
+import type { Steps } from '../../base/steps.ts'
 import { printExtendedJson } from '../../document/bson/extended-json.ts'
 import { parseExtendedJson } from '../../document/bson/parse-extended-json.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import { parseJsonInSteps } from '../../document/json-value.ts'
 import type { ListedItem } from '../../engine/item-lives.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { StoredItem } from '../../store/item.ts'
@@ -19,9 +20,6 @@ const columnCharsMax = 1000
 
 /** Printing more than this only to cut it would take too long. */
 const printedBytesMax = 16 * 1024
-
-/** A turn of the event loop for others after so long. */
-const sliceMs = 5
 
 export interface Column {
   /** As the page wrote it. */
@@ -47,28 +45,33 @@ export function parseColumns(text: string | null): readonly Column[] {
   })
 }
 
-export async function showRows(
+export function showRows(
   container: ContainerRecord,
   items: readonly ListedItem[],
   columns: readonly Column[],
 ): Promise<object[]> {
+  return inSlices(rowsInSteps(container, items, columns))
+}
+
+function* rowsInSteps(
+  container: ContainerRecord,
+  items: readonly ListedItem[],
+  columns: readonly Column[],
+): Steps<object[]> {
   const rows: object[] = []
-  let sliceStartMs = machine.monotonicMs()
   for (const item of items) {
-    rows.push(showRow(container, item, columns))
-    if (machine.monotonicMs() - sliceStartMs < sliceMs) continue
-    await nextSlice()
-    sliceStartMs = machine.monotonicMs()
+    rows.push(yield* rowInSteps(container, item, columns))
+    yield
   }
   return rows
 }
 
-export function showRow(container: ContainerRecord, item: ListedItem, columns: readonly Column[]) {
+export function* rowInSteps(container: ContainerRecord, item: ListedItem, columns: readonly Column[]): Steps<Row> {
   const { key, ttl, rule, ts, dies, isDead, body } = item
   const isDocument = container.encoding === 'bson'
   const { id, partitionKey, etag, values } = isDocument
-    ? documentParts(container, item, columns)
-    : itemParts(item, columns)
+    ? yield* documentParts(container, item, columns)
+    : yield* itemParts(item, columns)
   return {
     key: printKey(key),
     id,
@@ -80,6 +83,13 @@ export function showRow(container: ContainerRecord, item: ListedItem, columns: r
   }
 }
 
+/** `deadline`: when it dies. */
+export interface Row extends RowParts, Pick<ListedItem, 'ttl' | 'rule' | 'ts' | 'isDead'> {
+  readonly key: string
+  readonly deadline: ListedItem['dies']
+  readonly bytes: number
+}
+
 interface RowParts {
   readonly id: string
   readonly partitionKey: RawJson
@@ -87,12 +97,13 @@ interface RowParts {
   readonly values: Readonly<Record<string, RawJson>>
 }
 
-function itemParts({ key, body }: ListedItem, columns: readonly Column[]): RowParts {
-  const document = JSON.parse(body as string) as Record<string, unknown>
+function* itemParts({ key, body }: ListedItem, columns: readonly Column[]): Steps<RowParts> {
+  const document = (yield* parseJsonInSteps(body as string)) as Record<string, unknown>
   const values: Record<string, RawJson> = {}
   for (const { path, names } of columns) {
     const value = names.reduce<unknown>(memberOf, document)
     if (value !== undefined) values[path] = bounded(JSON.stringify(value))
+    yield
   }
   const etag = typeof document._etag === 'string' ? document._etag : ''
   return { id: key.id, partitionKey: new RawJson(key.pk), etag, values }
@@ -103,12 +114,13 @@ function memberOf(value: unknown, name: string): unknown {
   return (value as Record<string, unknown>)[name]
 }
 
-function documentParts(container: ContainerRecord, item: ListedItem, columns: readonly Column[]): RowParts {
+function* documentParts(container: ContainerRecord, item: ListedItem, columns: readonly Column[]): Steps<RowParts> {
   const document = BsonDocument.view(item.body as Uint8Array)
   const values: Record<string, RawJson> = {}
   for (const { path, names } of columns) {
     const value = names.reduce<Value | undefined>(elementOf, document)
     if (value !== undefined) values[path] = printBounded(value)
+    yield
   }
   const shard = shardValues(container, document).map(value => (value === undefined ? '{}' : printRelaxed(value)))
   return {
@@ -121,7 +133,7 @@ function documentParts(container: ContainerRecord, item: ListedItem, columns: re
 
 export function elementOf(value: Value | undefined, name: string): Value | undefined {
   if (value?.type === bsonType.document) return value.get(name)
-  return value?.type === bsonType.array && /^\d{1,9}$/.test(name) ? value.elements[Number(name)] : undefined
+  return value?.type === bsonType.array && /^\d{1,9}$/.test(name) ? value.at(Number(name)) : undefined
 }
 
 /** The values of the shard key; none if the collection has none. */

@@ -6,8 +6,9 @@
 import { randomBytes } from 'node:crypto'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
+import { inSlices } from '../../base/slices.ts'
 import { printExtendedJson } from '../../document/bson/extended-json.ts'
-import { parseExtendedDocument } from '../../document/bson/parse-extended-json.ts'
+import { parseDocumentInSteps } from '../../document/bson/parse-extended-json.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import {
   BsonArray,
@@ -19,8 +20,9 @@ import {
   string,
   type Value,
 } from '../../document/bson/value.ts'
-import { encodeDocument } from '../../document/bson/writer.ts'
-import { layOutJson } from '../../document/json-layout.ts'
+import { encodeInSteps } from '../../document/bson/writer.ts'
+import { layOutInSteps } from '../../document/json-layout.ts'
+import { parseJsonInSteps } from '../../document/json-value.ts'
 import { extractPartitionKey, parsePartitionKeyPath, undefinedComponent } from '../../document/partition-key.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ListedItem } from '../../engine/item-lives.ts'
@@ -28,7 +30,7 @@ import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { ChangedMeanwhile, ConflictError, FieldError } from '../http/error-map.ts'
 import type { ExplorerService } from '../service/service.ts'
-import { showItem, textOfItem } from './one-item.ts'
+import { showItem, textInSteps } from './one-item.ts'
 import { etagOfDocument, shardValues } from './rows.ts'
 
 /** `*`: any version. */
@@ -37,7 +39,7 @@ export type Expected = string
 /** Creates an item from the text of an editor; returns its key. */
 export async function createItem(service: ExplorerService, container: ContainerRecord, text: string): Promise<ItemKey> {
   if (container.encoding === 'bson') return insertDocument(service, container, text)
-  const { pk, document } = readItemText(container, text)
+  const { pk, document } = await readItemText(container, text)
   const { body } = await service.nosql.ask({
     method: 'POST',
     path: pathOf(container),
@@ -55,7 +57,7 @@ export async function replaceItem(
   { text, expected }: { readonly text: string; readonly expected: Expected },
 ): Promise<ItemKey> {
   if (container.encoding === 'bson') return replaceDocument(service, container, key, { text, expected })
-  const { document } = readItemText(container, text)
+  const { document } = await readItemText(container, text)
   const { body } = await guarded(service, container, key, () =>
     service.nosql.ask({
       method: 'PUT',
@@ -172,9 +174,9 @@ async function livingItem(service: ExplorerService, container: ContainerRecord, 
 }
 
 /** Line and column of an error, and the partition key, before the edge sees the text. */
-function readItemText(container: ContainerRecord, text: string) {
-  layOutJson(text)
-  const document: unknown = JSON.parse(text)
+async function readItemText(container: ContainerRecord, text: string) {
+  await inSlices(layOutInSteps(text))
+  const document = await inSlices(parseJsonInSteps(text))
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     throw new FieldError('text', 'An item is one JSON object: { … }', { line: 1, column: 1 })
   }
@@ -197,10 +199,11 @@ function printComponents(components: ReturnType<typeof extractPartitionKey>): st
 }
 
 async function insertDocument(service: ExplorerService, container: ContainerRecord, text: string): Promise<ItemKey> {
-  const given = parseExtendedDocument(text)
+  const given = await inSlices(parseDocumentInSteps(text))
   // As drivers do. The server could make an _id too, but then the page would not know it.
-  const document =
-    given.get('_id') === undefined ? BsonDocument.of([['_id', objectId(newObjectId())], ...given.fields]) : given
+  const document = await encoded(
+    given.get('_id') === undefined ? BsonDocument.of([['_id', objectId(newObjectId())], ...given.fields]) : given,
+  )
   const mongo = await service.mongo()
   await mongo.run(
     container.database.id,
@@ -210,6 +213,11 @@ async function insertDocument(service: ExplorerService, container: ContainerReco
     ]),
   )
   return keyOfDocument(service, container, document)
+}
+
+/** As bytes, which are copied into a command. */
+async function encoded(document: BsonDocument): Promise<BsonDocument> {
+  return BsonDocument.view(await inSlices(encodeInSteps(document)))
 }
 
 function newObjectId(): Uint8Array {
@@ -224,9 +232,10 @@ async function replaceDocument(
   key: ItemKey,
   { text, expected }: { readonly text: string; readonly expected: Expected },
 ): Promise<ItemKey> {
-  const document = parseExtendedDocument(text)
+  const document = await encoded(await inSlices(parseDocumentInSteps(text)))
   const found = await expectDocument(service, container, key, expected)
-  if (!textOfItem(container, { body: encodeDocument(found) }).isExact) {
+  const { isExact } = await inSlices(textInSteps(container, { body: found.raw!.bytes }))
+  if (!isExact) {
     throw new ConflictError(
       'The document holds what text cannot say exactly, so a saved text would change it. Nothing was written.',
     )

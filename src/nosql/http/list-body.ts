@@ -3,6 +3,7 @@
 import { largeBuffer } from '../../base/large-buffer.ts'
 import { KiB } from '../../base/limits.ts'
 import type { Steps } from '../../base/steps.ts'
+import { pieceOf } from '../../document/long-text.ts'
 
 /** The elements are joined by commas. */
 export interface TextList {
@@ -45,7 +46,7 @@ export function* bytesInSteps(list: TextList): Steps<Buffer> {
   let stepEnd = stepChars
   for (const text of partsOf(list)) {
     for (let from = 0; from < text.length; ) {
-      const piece = pieceOf(text, from)
+      const piece = pieceOf(text, from, stepChars)
       bytes += Buffer.byteLength(piece)
       from += piece.length
       if (bytes < stepEnd) continue
@@ -66,7 +67,7 @@ function* write(list: TextList, bytesMax: number, isAscii: boolean): Steps<Buffe
   for (const [n, text] of partsOf(list).entries()) {
     if (n > 1 && n <= elements.length) bytes[end++] = comma
     for (let from = 0; from < text.length; ) {
-      const piece = pieceOf(text, from)
+      const piece = pieceOf(text, from, stepChars)
       const written = bytes.write(piece, end)
       if (isAscii && written !== piece.length) return undefined
       end += written
@@ -81,12 +82,4 @@ function* write(list: TextList, bytesMax: number, isAscii: boolean): Steps<Buffe
 
 function partsOf({ before, elements, after }: TextList): readonly string[] {
   return [before, ...elements, after]
-}
-
-/** Does not end between the two halves of a character. */
-function pieceOf(text: string, from: number): string {
-  if (from === 0 && text.length <= stepChars) return text
-  const end = from + stepChars
-  const isHalf = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
-  return text.slice(from, isHalf ? end + 1 : end)
 }
