@@ -6,6 +6,7 @@
  */
 
 import { closeSync, createReadStream, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,8 +35,8 @@ export async function answerBackup(
     const headers = { 'content-type': 'application/vnd.sqlite3', 'content-length': String(statSync(copy).size) }
     await sendPieces(res, memory, headers, () => createReadStream(copy, { highWaterMark: 1024 * 1024 }))
   } finally {
+    await rm(folder, { recursive: true, force: true })
     inUse.delete(folder)
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 

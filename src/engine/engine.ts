@@ -53,6 +53,7 @@ import {
   lookAtItem,
 } from './item-lives.ts'
 import type { ItemQuery } from './item-query.ts'
+import { OneAtATime } from './one-at-a-time.ts'
 import {
   type CollectRequest,
   collectElsewhere,
@@ -122,6 +123,7 @@ export class Engine implements AsyncDisposable {
   readonly indexes: IndexKeeper
   readonly purger: Purger
   readonly #store: Store
+  readonly #backUps = new OneAtATime()
   readonly #ledger: Ledger
   readonly #pageRunner: PageRunner | undefined
   readonly #slowQueries: SlowQueries
@@ -414,9 +416,9 @@ export class Engine implements AsyncDisposable {
     return chargeRu
   }
 
-  /** Copies everything into a new file, as of one moment. */
+  /** Copies everything into a new file, as of one moment. One copy is made at a time. */
   async backUp(path: string): Promise<void> {
-    if (this.#store.backUp !== undefined) return this.#store.backUp(path)
+    if (this.#store.backUp !== undefined) return this.#backUps.do(() => this.#store.backUp!(path))
     throw new RequestError(
       'unsupported',
       'The data is in PostgreSQL, which has its own tools for backups: pg_dump --format=custom --schema=mayfly ' +

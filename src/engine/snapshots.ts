@@ -18,6 +18,7 @@ import type { ScannedItem } from '../store/item.ts'
 import type { Store } from '../store/port.ts'
 import type { RowPosition } from '../store/reading.ts'
 import { isAlive, livingAt } from '../ttl/living.ts'
+import { OneAtATime } from './one-at-a-time.ts'
 
 const snapshotsMax = 16
 /** Bytes of the bodies of all snapshots together. */
@@ -51,7 +52,7 @@ export interface SnapshotInfo {
 export class KeptStates {
   readonly #store: Store
   readonly #kept = new Map<string, Kept>()
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #works = new OneAtATime()
 
   constructor(store: Store) {
     this.#store = store
@@ -63,9 +64,7 @@ export class KeptStates {
 
   /** One such work at a time: two would mix their states, and hold twice as much. */
   alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work)
-    this.#turn = done.catch(() => {})
-    return done
+    return this.#works.do(work)
   }
 
   /** Replaces a snapshot of the same name. */
