@@ -2,7 +2,8 @@
  * The server's link to one thread that runs scripts: passes their calls to the host, and terminates the
  * thread if nothing else helps.
  *
- * A thread is started on first use and then reused. It is replaced if it had to be terminated.
+ * A thread is started on first use and then reused. It is replaced if it had to be terminated, or was ended
+ * because no script needed it.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -52,18 +53,25 @@ export class ScriptThreadLink {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const thread = await this.#thread?.catch(() => undefined)
-    await thread?.terminate()
+  /** Ends the thread, which runs no script. The memory of its engine never shrinks, so it goes with the thread. */
+  async rest(): Promise<void> {
+    const thread = this.#thread
+    this.#thread = undefined
+    await (await thread?.catch(() => undefined))?.terminate()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.rest()
   }
 
   #start(): Promise<Worker> {
-    return new Promise((resolve, reject) => {
+    const started = new Promise<Worker>((resolve, reject) => {
       const thread = startThread('script-thread', { workerData: this.#stopped })
       const fail = (cause: unknown) => reject(new InvariantError('A thread for scripts does not start.', { cause }))
       thread.once('error', fail)
       thread.once('exit', code => {
-        this.#thread = undefined
+        // Another one may have been started already.
+        if (this.#thread === started) this.#thread = undefined
         fail(code)
       })
       thread.once('message', () => {
@@ -72,6 +80,7 @@ export class ScriptThreadLink {
         resolve(thread)
       })
     })
+    return started
   }
 }
 

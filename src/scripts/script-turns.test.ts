@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { MemoryScriptHost, testLinks } from '../../test/support/memory-script-host.ts'
+import { machine } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
 import { type ScriptCaller, ScriptRunner, type ScriptRuns } from './script-runner.ts'
-import { scriptRunsOfContainerMax, scriptRunsWaitingMax, scriptSlicesMs, scriptThreadsMax } from './script-turns.ts'
+import {
+  scriptRestAfterMs,
+  scriptRunsOfContainerMax,
+  scriptRunsWaitingMax,
+  scriptSlicesMs,
+  scriptThreadsMax,
+} from './script-turns.ts'
 
 const runner = new ScriptRunner()
 after(() => runner[Symbol.asyncDispose]())
@@ -24,6 +32,29 @@ function inTurn(script: string, caller: Partial<ScriptCaller> = {}): Promise<unk
 }
 
 const kindOf = (error: unknown) => (error instanceof CapacityError ? error.kind : String(error))
+
+test('threads end when no script has run for a while, and the next script starts one again', async t => {
+  await using quiet = new ScriptRunner()
+  const rests: (() => void)[] = []
+  const { setTimeout } = machine
+  t.mock.method(machine, 'setTimeout', (work: () => void, ms: number) => {
+    if (ms === scriptRestAfterMs) rests.push(work)
+    return setTimeout(work, ms)
+  })
+  const terminate = t.mock.method(Worker.prototype, 'terminate')
+  const one = () => quiet.inTurn({ path: ['container'] }, runs => run(runs, '__.response.setBody(1)'))
+  for (let n = 0; n < 2; n++) {
+    assert.equal(await one(), 1)
+    assert.equal(terminate.mock.callCount(), n, 'a thread that was just used is kept')
+    rests.at(-1)!()
+    while (terminate.mock.callCount() === n) await new Promise(resolve => setImmediate(resolve))
+  }
+  // A thread that ends late must not take the place of the next one.
+  const running = one()
+  await terminate.mock.calls.at(-1)!.result
+  assert.deepEqual([await running, await one()], [1, 1])
+  assert.equal(terminate.mock.callCount(), 2)
+})
 
 describe('turns of scripts', () => {
   test('a short script ends while twenty endless ones of others have all been waiting for longer', async () => {

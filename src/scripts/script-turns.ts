@@ -38,6 +38,9 @@ export const scriptRunsOfContainerMax = 128
 /** Nobody waits longer than this; then there are too many scripts. */
 const scriptWaitMsMax = 15_000
 
+/** The threads end when no script ran for this time: each may have 64 MB, and starts again in some 50 ms. */
+export const scriptRestAfterMs = 15_000
+
 export interface TurnCaller {
   /** Where it waits: container, partition key, connection. */
   readonly path: readonly unknown[]
@@ -137,6 +140,7 @@ export class ScriptTurns implements AsyncDisposable {
   /** One for each slice. */
   readonly #queues = scriptSlicesMs.map(() => new FairQueue<Waiting>())
   #nextShare: NodeJS.Timeout | undefined
+  #rest: NodeJS.Timeout | undefined
   #isClosed = false
 
   /** The work may be done several times, each time from the start. */
@@ -160,6 +164,7 @@ export class ScriptTurns implements AsyncDisposable {
   /** Running and waiting runs are cancelled. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
+    machine.clearTimeout(this.#rest)
     for (const queue of this.#queues) {
       for (let next = queue.take(); next !== undefined; next = queue.take()) next(closed())
     }
@@ -242,15 +247,25 @@ export class ScriptTurns implements AsyncDisposable {
   }
 
   #start(level: number): void {
+    machine.clearTimeout(this.#rest)
     // The most recently used thread has been started already.
     const link = this.#idle.pop()!
     const turn = new ScriptTurn(link, level, () => {
       this.#running.delete(turn)
       this.#idle.push(link)
       this.#share()
+      if (this.#running.size === 0 && !this.#isClosed) this.#restLater()
     })
     this.#running.add(turn)
     this.#queues[level]!.take()!(turn)
+  }
+
+  #restLater(): void {
+    machine.clearTimeout(this.#rest)
+    this.#rest = machine.setTimeout(() => {
+      for (const link of this.#links) void link.rest()
+    }, scriptRestAfterMs)
+    this.#rest.unref()
   }
 }
 
