@@ -53,7 +53,7 @@ export class ScriptThreadLink {
     }
   }
 
-  /** Ends the thread, which runs no script. The memory of its engine never shrinks, so it goes with the thread. */
+  /** Ends the thread, which runs no script. The memory of its engine never shrinks, and goes with it. */
   async rest(): Promise<void> {
     const thread = this.#thread
     this.#thread = undefined

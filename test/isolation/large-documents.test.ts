@@ -13,8 +13,8 @@ import { temporaryDirectory } from '../support/start-server.ts'
 import { HeldTurns } from './held-turns.ts'
 
 /**
- * Processor time of one turn. Nothing here should take 50 ms; slower machines have half as much again. Done in
- * one piece, each of these took 80 ms to 4.6 s.
+ * Processor time of one turn. Nothing here should take 50 ms; slower machines have half as much again. Done
+ * in one piece, each of these took 80 ms to 4.6 s.
  */
 const heldMsMax = 75
 
