@@ -21,6 +21,7 @@ const hosts = ['test/conformance/nosql/host-names.test.ts']
 const requests = ['test/conformance/nosql/bad-requests.test.ts', 'test/conformance/nosql/permissions.test.ts']
 const tokens = ['src/nosql/access/resource-token.test.ts', 'test/conformance/nosql/permissions.test.ts']
 const turns = ['test/contract/sqlite-turns.test.ts', 'test/contract/sqlite.test.ts']
+const waitingWrites = ['src/adapters/sqlite/waiting-writes.test.ts']
 const entra = ['test/conformance/nosql/entra.test.ts']
 const explorer = ['test/explorer/access.test.ts', 'test/attacks/http-table.test.ts']
 const clockFaults = ['test/contract/clock-faults.test.ts']
@@ -225,7 +226,7 @@ export const mutants: readonly Mutant[] = [
       'a new user of an old name inherits its connections',
     ],
   ]),
-  ...inFile('src/adapters/sqlite/waiting-writes.ts', turns, [
+  ...inFile('src/adapters/sqlite/waiting-writes.ts', waitingWrites, [
     ['(steps > groupWritesMax || bytes', '(bytes', 'a commit takes any number of small writes'],
     ['|| bytes > commitBytesMax || waiting', '|| waiting', 'a commit takes all large writes'],
     ['const isLarge = bytes >= heavyBytesMin ||', 'const isLarge = bytes < 0 ||', 'large writes go before small ones'],

@@ -155,6 +155,8 @@ test('a sync that fails because the disk became read-only stops writes until a r
     for (let again = 0; again < 3; again++) await checkRefused(server, /became read-only/)
     // It would take writes again, but nobody knows what the system has dropped.
     server.makeWritable()
+    // Once a second the store tries what it may take again.
+    await new Promise(resolve => setTimeout(resolve, 1500))
     await checkRefused(server, /until a restart/)
     await checkReads(server, 1)
     assert.equal(server.news.length, 1, server.news.join('\n'))

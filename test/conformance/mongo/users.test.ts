@@ -387,6 +387,9 @@ test('A change of roles and the end of a user count from the next request on', a
   assert.equal(await refusal(cursor.toArray()), 13, 'an open cursor ends with the right that it was opened with')
   await db.command({ updateUser: name, roles: ['read'] })
   assert.equal(await items.countDocuments(), 11)
+  // A connection that asks for nothing between the two users.
+  const quiet = logIn(db, name).db(db.databaseName).collection('items')
+  assert.equal(await quiet.countDocuments(), 11)
   await db.command({ dropUser: name })
   const gone = await failure(items.findOne())
   assert.deepEqual(
@@ -394,7 +397,9 @@ test('A change of roles and the end of a user count from the next request on', a
     { code: 13, message: 'Command find requires authentication' },
   )
   await db.command({ createUser: name, pwd: 'a password', roles: ['read'] })
-  assert.equal(await refusal(items.findOne()), 13, 'a new user of the same name is somebody else')
+  for (const before of [items, quiet]) {
+    assert.equal(await refusal(before.findOne()), 13, 'a new user of the same name is somebody else')
+  }
 })
 
 test('A new password ends the old one', async () => {
