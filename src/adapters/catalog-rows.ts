@@ -1,6 +1,4 @@
-/**
- * The rows of the catalog tables, which have the same columns in both stores, and the records they become.
- */
+/** Converts rows of the catalog tables to records and back; the columns are the same in both stores. */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { Encoding } from '../document/body.ts'

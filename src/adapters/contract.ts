@@ -122,8 +122,8 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
-    // A page may take several turns of the event loop: its moment may be before the latest one, and before
-    // that of items that were written meanwhile.
+    // The moment of a page is not compared with the latest one, nor with the write times of its items: a
+    // page may take several turns of the event loop, and others write meanwhile.
     scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
       andThen(store.scan(container, range, page), answer => {
         assert(range.isReverse !== true || range.pk !== undefined, 'only one partition key is read from its end')
@@ -159,7 +159,7 @@ export function withContract(store: Store): Store {
   }
 }
 
-/** The same for a reader of one container, as other threads use it. */
+/** Asserts the same for a reader of one container; other threads read through such a reader. */
 export function withReaderContract(reader: ContainerReader): ContainerReader {
   const checked = <T extends Answer & { readonly items: readonly StoredItem[] }>(answer: T): T => {
     checkItems(answer, answer.items)

@@ -10,7 +10,7 @@ export function remainingRanges({ keys, isReverse, after }: IndexRange): readonl
   if (after === undefined) return ordered
   const isOver = ({ low, high }: KeyRange) =>
     isReverse ? Buffer.compare(low, after.key) > 0 : Buffer.compare(high, after.key) <= 0
-  // By halves: thousands of ranges are read in many slices.
+  // Binary search: there may be thousands of ranges, and every slice of a scan looks for its place again.
   let [from, to] = [0, ordered.length]
   while (from < to) {
     const middle = (from + to) >> 1
@@ -20,14 +20,14 @@ export function remainingRanges({ keys, isReverse, after }: IndexRange): readonl
   return ordered.slice(from)
 }
 
-/** Behind all entries of a range. */
+/** The position behind all entries of a range. */
 export function endOf({ low, high }: KeyRange, isReverse: boolean): IndexPosition {
   return { key: isReverse ? low : high, sequence: -1 }
 }
 
 /**
- * Reading begins behind this position. If nothing of the range was read yet: before every sequence of `low`,
- * or, in reverse, before every key below `high`.
+ * The position behind which reading begins. If nothing of the range was read yet, it is before every
+ * sequence of `low` or, in reverse, before every key below `high`.
  */
 export function startOf({ isReverse, after }: IndexRange, { low, high }: KeyRange): IndexPosition {
   const isBegun = after !== undefined && isWithin(after.key, { low, high })

@@ -9,11 +9,11 @@ import type { JournalWait } from '../store/reading.ts'
  */
 const journalWakesMax = 20
 
-/** Longer timers would fire at once. */
+/** Node fires longer timers at once. */
 const timerMsMax = 2 ** 31 - 1
 
 export class JournalWaiters {
-  /** By the function that wakes a waiter: the tick that the waiter has seen. */
+  /** The tick that each waiter has seen, by the function that wakes the waiter. */
   readonly #waiting = new Map<() => void, number>()
   /** Called when the first waiter comes, and when the last one has gone. */
   readonly #onWaiting: (isAnybody: boolean) => void
@@ -29,7 +29,7 @@ export class JournalWaiters {
     return this.#tick
   }
 
-  /** There are entries up to this tick. */
+  /** Called when there are entries up to this tick. */
   advance(tick: number): void {
     if (tick <= this.#tick) return
     this.#tick = tick

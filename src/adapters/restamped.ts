@@ -1,8 +1,8 @@
 /**
- * An item that was written while the clock was ahead by mistake, as it would be if the clock had been right.
+ * Corrects an item that was written while the clock was ahead by mistake, as if the clock had been right.
  *
- * Both adapters look for such items after the clock came back (`Store.restamp`). They are those with a stamp
- * in the future. Their versions stay, so etags and feeds do not notice.
+ * After the clock came back, both adapters look for such items (`Store.restamp`): those with a stamp in the
+ * future. Versions stay, so etags and feeds do not notice.
  */
 
 import type { EpochSeconds } from '../base/clock.ts'

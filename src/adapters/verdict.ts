@@ -1,5 +1,5 @@
 /**
- * What a write comes to, given what is at its key. Both adapters follow this one rule; the function in
+ * The outcome of a write, given what is at its key. Both adapters follow this one rule; the function in
  * PostgreSQL (`postgres/sql/write-rows.ts`) says the same in SQL, and `test/contract/verdict-contract.ts`
  * compares all three.
  *
@@ -9,9 +9,9 @@
  *   a living item whose version is not         exists     changed     changed     changed
  *   the `ifVersion` of the write
  *
- * A write that would create or replace comes to `conflict` instead if another living item has one of its keys
- * in a unique index (P11). Where a log is kept, the death of an item that was not swept yet is logged before
- * the item that takes its place, and has a version of its own (P13).
+ * A write that would create or replace has the outcome `conflict` instead if another living item has one of
+ * its keys in a unique index (P11). Where a log is kept, the death of an item that was not swept yet is
+ * logged before the item that takes its place. That death has a version of its own (P13).
  */
 
 import type { StoredItem } from '../store/item.ts'
@@ -40,7 +40,7 @@ export function verdictOf(
   return kind === 'delete' ? 'deleted' : 'replaced'
 }
 
-/** The write leaves an item behind. Only such a write needs its unique keys to be free. */
+/** Whether the write leaves an item behind. Only such a write needs its unique keys to be free. */
 export function storesItem(outcome: Outcome): outcome is 'created' | 'replaced' {
   return outcome === 'created' || outcome === 'replaced'
 }

@@ -1,4 +1,7 @@
-/** The admin API: the clock, expiry in a container, and the purger. Every call is one entry of a table. */
+/**
+ * The admin API: the clock, the purger, keys, snapshots, Mongo's switches, and expiry in a container. Every
+ * call is one entry of a table.
+ */
 
 import type { AccountKeys } from '../base/account-keys.ts'
 import type { Clock, ManualClock } from '../base/clock.ts'

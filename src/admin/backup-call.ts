@@ -29,7 +29,7 @@ export async function answerBackup(
   const folder = dataDirectory === undefined ? mkdtempSync(join(tmpdir(), folderPrefix)) : newFolderIn(dataDirectory)
   try {
     const copy = join(folder, 'copy.db')
-    // SQLite would make it readable for others.
+    // Made here with mode 600, because SQLite would make a file that others can read.
     closeSync(openSync(copy, 'wx', 0o600))
     await engine.backUp(copy)
     const headers = { 'content-type': 'application/vnd.sqlite3', 'content-length': String(statSync(copy).size) }

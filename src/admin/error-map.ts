@@ -1,4 +1,4 @@
-/** Errors to the statuses and bodies of the admin API. */
+/** Translates errors to the statuses and bodies of the admin API. */
 
 import { MayflyError } from '../base/error.ts'
 import { httpStatuses } from '../base/http-status.ts'

@@ -62,7 +62,8 @@ export async function answerImport(
     const call = { database, container, query, first: first.done === true ? undefined : first.value, parts }
     return await answerRows({ engine, imports }, call, req)
   } catch (error) {
-    // So that the connection stays usable. What is too large is not read.
+    // The rest of the body is read, so that the connection stays usable. A body that is too large is not
+    // read.
     if (!(error instanceof RequestError) || error.kind !== 'too_large') await readToEnd(req)
     throw error
   }

@@ -131,8 +131,8 @@ function decode(segment: string): string {
 }
 
 /**
- * A body that is too large is read to its end and dropped: left in the middle, its connection would hang
- * when used again.
+ * A body that is too large is read to its end and dropped. If its rest were left unread, the connection
+ * would hang when it is used again.
  */
 async function readBody(req: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []

@@ -15,11 +15,11 @@ export interface AnswerParts {
 const writeBytesMin = 256 * 1024
 
 /**
- * What waits for the client is counted, and so is what the pieces are made of (`held`); without room for it
- * the answer fails.
+ * The memory of what waits for the client is counted, and so is that of what the pieces are made of
+ * (`held`). Without room for it the answer fails.
  *
  * The signal aborts when the client has gone. If a piece fails after the first one was sent, the connection
- * is cut, so that an answer with a proper end is complete. An earlier failure is thrown.
+ * is cut: so an answer that ends properly is complete. An earlier failure is thrown.
  */
 export async function sendPieces(
   res: ServerResponse,

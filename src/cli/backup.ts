@@ -23,7 +23,7 @@ interface JsonFlag {
   readonly json?: boolean
 }
 
-/** Formats that a user may expect from the name of a file, and that backups do not have. */
+/** Endings of file names that ask for a format that backups do not support. */
 const otherPacking = /\.(zip|zstd?|bz2|xz|7z|tar|tgz|rar)$/i
 
 /** A target without an ending is a folder, which a server can use as its data directory. */
@@ -89,7 +89,8 @@ export async function restore(source: string, { data, json }: JsonFlag & { reado
 }
 
 /**
- * Checks a copy of a running server's data: it shows one moment, and checking it does not slow the server.
+ * Checks a data directory or a backup, or else a copy of a running server's data. The copy shows one moment,
+ * and checking it does not slow the server.
  */
 export async function check(flags: ConnectionFlags & JsonFlag & { readonly data?: string }): Promise<void> {
   const bar = new ProgressBar()

@@ -76,7 +76,7 @@ async function findAuthority({ data, endpoint }: CertFlags): Promise<FoundAuthor
   }
 }
 
-/** If there is none, or it is about to end, a new one is made: a server that starts there uses it. */
+/** If there is no certificate, or it expires soon, a new one is made: a server that starts there uses it. */
 async function authorityIn(directory: string): Promise<FoundAuthority> {
   return { pem: (await certificateSource(directory)()).authority, of: directory }
 }

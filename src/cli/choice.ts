@@ -1,4 +1,4 @@
-/** Values of flags that are one of a few words. */
+/** Checks the value of a flag that must be one of a few words. */
 
 import { RequestError } from '../base/error.ts'
 

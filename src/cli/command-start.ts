@@ -1,10 +1,11 @@
 /**
- * How a command is started. On Windows `npm`, `npx` and many others are batch files, which only cmd.exe can
- * run. Everything else is started directly, without a shell.
+ * Decides how `mayfly exec` starts a command. On Windows `npm`, `npx` and many others are batch files, which
+ * only cmd.exe can run. Everything else is started directly, without a shell.
  *
- * cmd.exe reads its line once, and the batch file, which hands its arguments on with `%*`, reads them again.
- * So each argument is quoted for the program at the end, and then every character that means something to
- * cmd.exe gets a ^ twice. Quotation marks get it too: inside of quotes a ^ would stay.
+ * cmd.exe parses its command line. The batch file passes its arguments on with `%*`, and then cmd.exe parses
+ * them a second time. So each argument is quoted for the program at the end, and every special character of
+ * cmd.exe is escaped with ^ twice. Quotation marks are escaped too, because inside of quotes cmd.exe does
+ * not remove a ^.
  */
 
 import { win32 } from 'node:path'
@@ -50,7 +51,7 @@ function findBatchFile(
 }
 
 /**
- * Quotes as Windows programs parse:
+ * Quotes an argument by the rules by which Windows programs parse it:
  * https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments
  */
 function quoted(arg: string): string {

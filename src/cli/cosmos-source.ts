@@ -2,8 +2,8 @@
  * Reads a container of another Cosmos account, or of an emulator, over REST: pages of its feed, range after
  * range, with the place from which reading can go on.
  *
- * Rows get the note of an export: `expiresAt` by the item's own `ttl` or the container's default. So their
- * deadlines are kept as those of an exported file.
+ * Each row gets the note of an export, with `expiresAt` computed from the item's own `ttl` or the
+ * container's default. So its deadline is kept like that of a row in an exported file.
  */
 
 import { createHmac } from 'node:crypto'
@@ -20,7 +20,8 @@ import { Unreachable } from './server-connection.ts'
 const pageItems = 1000
 
 /**
- * Attempts of a request that the account throttles or does not answer: of the first one, and of later ones.
+ * Most attempts of a request that the account throttles or does not answer: for the first request, and for
+ * later ones.
  */
 const firstTriesMax = 3
 const laterTriesMax = 30

@@ -19,7 +19,7 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
-/** A file beside the input of an import. */
+/** The error for a file beside the input of an import that cannot be written. */
 export function notWritable(path: string, error: unknown): RequestError {
   const why = (error as Error).message
   const text = `${path} cannot be written (${why}). Make room, or name another folder with --state.`

@@ -31,7 +31,7 @@ export async function exec(
       COSMOS_ENDPOINT: endpoint,
       COSMOS_KEY: key,
       COSMOS_CONNECTION_STRING: `AccountEndpoint=${endpoint}/;AccountKey=${key};`,
-      // Without Mongo it must not be there: it would lead to another server.
+      // Without Mongo, an inherited variable is removed, because it would lead to another server.
       MONGODB_URI: mongoUri ?? undefined,
     },
   })

@@ -22,7 +22,7 @@ export interface ExportFlags extends ConnectionFlags {
   readonly output?: string
   readonly format?: string
   readonly compress?: string
-  /** `--no-keep-ttl` */
+  /** False with `--no-keep-ttl`. */
   readonly keepTtl: boolean
 }
 

@@ -113,7 +113,7 @@ function withoutRest(error: unknown, rest: readonly string[]): unknown {
   return new RequestError(error.kind, `${error.message} Not begun: ${rest.join(', ')}.`, { cause: error })
 }
 
-/** The container of the other account: of the same name, if no other is given. */
+/** The container of the other account. By default it has the same name. */
 function sourceName({ database, container, fromDatabase, fromContainer }: ImportFlags): SourceName {
   return { database: fromDatabase ?? database, container: fromContainer ?? container }
 }
@@ -213,7 +213,8 @@ function fileInput(path: string, { format }: Plan): ImportInput<InputPlace> {
     batches: after => readRows(file, { format, after, onBytes: bytes => (bytesRead = bytes) }),
     forget: () => {},
     share: ({ compression, offset }) => {
-      // The offset of a row is known in an uncompressed file only. The reader is ahead of the sent rows.
+      // The offset of a row is known only in an uncompressed file. In a compressed one, only the bytes read
+      // are known, and they are ahead of the rows that were sent.
       const bytes = compression === 'none' ? offset : bytesRead
       return file.size === undefined ? undefined : Math.min(1, bytes / Math.max(1, file.size))
     },

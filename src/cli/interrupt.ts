@@ -8,8 +8,8 @@ export const interruptedExitCode = 130
 export class Interrupted extends RequestError {}
 
 /**
- * The first interrupt aborts the work, the second one ends the process. `left`: a sentence about the result
- * of work that was aborted.
+ * The first interrupt aborts the work, the second one ends the process. `left`: a sentence that says what
+ * the aborted work has left behind.
  */
 export async function untilInterrupted<T>(left: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()

@@ -21,7 +21,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Whether the operating system refused a file. That is the user's to solve, and no bug. */
+/** Whether the operating system refused a file. The user can solve that; it is not a bug. */
 function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'path' in error
 }

@@ -29,12 +29,12 @@ import { Interrupted, untilInterrupted } from './interrupt.ts'
 export interface OutputOptions {
   /** Undefined: standard output. */
   readonly path: string | undefined
-  /** Undefined: by the name; otherwise JSON Lines. */
+  /** Undefined: the name decides; without a name or an extension, JSON Lines. */
   readonly format: InputFormat | undefined
   readonly onRows?: (rows: number) => void
 }
 
-/** JSON Lines in pieces of any size, until the signal. */
+/** Opens a stream of JSON Lines in pieces of any size, which ends early when the signal is aborted. */
 export type OpenLines = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
 
 /** Returns the number of rows. */
@@ -61,7 +61,7 @@ export async function writeRows(open: OpenLines, options: OutputOptions): Promis
 function formatOfOutput(path: string): InputFormat {
   const extension = extname(path.replace(/\.(gz|zstd?)$/i, '')).toLowerCase()
   const named = extension === '' ? 'jsonl' : formatNamed(path)
-  // Rows are separated by commas only.
+  // A .tsv file is refused, because CSV is written with commas only.
   if (named !== undefined && extension !== '.tsv') return named
   const known = '.jsonl, .ndjson, .json or .csv, and .gz or .zst behind it'
   throw new RequestError(
@@ -115,7 +115,7 @@ export function outputFile(path: string): OutputFile {
     return { file: path, part: `${path}.part`, isReplaced: false }
   }
   if (found.isDirectory()) throw new RequestError('malformed', `${path} is a folder. Name a file in it.`)
-  // A link stays, and leads to the new file.
+  // A symbolic link stays; the file that it leads to is replaced.
   const file = realpathSync(path)
   const isReplaced = found.isFile()
   return { file, part: isReplaced ? `${file}.part` : file, isReplaced }

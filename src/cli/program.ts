@@ -16,7 +16,9 @@ import { version } from '../server/version.ts'
 /** A server for one command takes free ports, keeps nothing, and leaves the output to the command. */
 const execDefaults = { port: '0', mongoPort: '0', data: 'in memory', logLevel: 'warn' } as const
 
-/** Variables for servers must not lead tests to the ports of another server, let alone to its data. */
+/**
+ * Environment variables for servers must not lead tests to another server's ports, let alone to its data.
+ */
 const execIgnored = ['port', 'mongoPort', ...places] as const
 
 const serverOfCommand = 'the server (default: COSMOS_ENDPOINT, otherwise 127.0.0.1 with MAYFLY_PORT, PORT or 8081)'
@@ -35,7 +37,8 @@ export function mayflyProgram(argv: readonly string[]): Command {
     .configureHelp({ minWidthToWrap: 20, subcommandTerm: usage })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, 'mayfly:')) })
 
-  // Only without a word: commander would take an unknown command for an argument of the default one.
+  // `serve` is the default only if the first argument is a flag, or if there is none. Otherwise commander
+  // would take an unknown command for an argument of `serve`.
   const isServing = argv[0]?.startsWith('-') ?? true
   withServerFlags(program.command('serve', { isDefault: isServing }))
     .description('run the server')
@@ -191,7 +194,7 @@ export function mayflyProgram(argv: readonly string[]): Command {
   return program
 }
 
-/** `advance <duration>` */
+/** A command with its arguments, such as `advance <duration>`. */
 export function usage(command: Command): string {
   const words = command.registeredArguments.map(argument => {
     const dots = argument.variadic ? '...' : ''
@@ -200,7 +203,10 @@ export function usage(command: Command): string {
   return [command.name(), ...words].join(' ')
 }
 
-/** The commands behind `help`, also where it stands behind a group: `help clock set`, `clock help set`. */
+/**
+ * The words after `help`, which comes first or after a group: `help clock set`, `clock help set`. Undefined:
+ * no help is asked for.
+ */
 export function helpAsked(program: Command, argv: readonly string[]): readonly string[] | undefined {
   const [first, second, ...rest] = argv.filter(word => !word.startsWith('-'))
   if (first === 'help') return second === undefined ? [] : [second, ...rest]

@@ -14,11 +14,11 @@ const firstRowsMax = 200
 const lateColumnsMax = 10
 
 const unshown: ReadonlySet<string> = new Set(systemNames)
-/** Columns that are seconds since 1970, unless they are far from now: then they are something else. */
+/** Columns whose values are seconds since 1970. A value that is far from now is something else. */
 const times = new Set(['_ts', 'deadline', 'expiresAt'])
 const isTime = (column: string, value: number) => times.has(column) && value >= 1e9 && value < 1e11
 
-/** `batches`: rows as JSON texts. `now`: the time of the server, from which times are told. */
+/** `batches`: rows as JSON texts. `now`: the time of the server; times are printed relative to it. */
 export async function* queryTable(batches: AsyncIterable<readonly string[]>, now: number): AsyncGenerator<string> {
   let waiting: string[] = []
   const late = new Set<string>()

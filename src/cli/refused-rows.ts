@@ -5,7 +5,7 @@ import type { InputRow } from '../transfer/input.ts'
 import type { RefusedRow } from '../transfer/target.ts'
 import { notWritable } from './durable-file.ts'
 
-/** Only so many characters of a refused row are written. */
+/** Most characters of a refused row that are written. */
 const shownCharsMax = 20_000
 
 export class RefusedRows {
@@ -13,7 +13,7 @@ export class RefusedRows {
   #bytes: number
   #file: number | undefined
 
-  /** `bytes`: the length at the last checkpoint. Later lines are about rows that are sent again. */
+  /** `bytes`: the length at the last checkpoint. Later lines are cut off: their rows are sent again. */
   constructor(path: string, bytes: number) {
     this.path = path
     this.#bytes = bytes

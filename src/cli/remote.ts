@@ -123,7 +123,7 @@ function asPartitionKey(text: string): string {
   return text.startsWith('[') ? text : JSON.stringify([text])
 }
 
-/** Each item is counted once, at the first that is true. */
+/** Each item is counted once, in the first row that is true for it. */
 const previewRows = [
   ['now', 'at once'],
   ['within1h', 'within 1 h'],

@@ -47,7 +47,7 @@ export class ServerConnection {
     }
   }
 
-  /** A call whose answer is JSON. `path` is behind `/_mayfly/`. */
+  /** A call whose answer is JSON. `path` comes after `/_mayfly/`. */
   async call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
     const response = await this.open(method, path, options)
     try {
@@ -82,7 +82,10 @@ export class ServerConnection {
     return this.#ask(method, `_mayfly/${path}`, options)
   }
 
-  /** What clients must trust for https, in PEM form. Asked for by http: https is not trusted yet. */
+  /**
+   * The authority that clients must trust for https, in PEM form. It is read over http, because https is not
+   * trusted yet.
+   */
   async authority(): Promise<string> {
     if (this.#base.startsWith('https:')) {
       throw new RequestError(
@@ -130,7 +133,10 @@ async function messageOf(response: Response): Promise<string> {
   }
 }
 
-/** Names in a path. `.` and `..` would lead to another path, and no resource is called so. */
+/**
+ * Encodes names for a path. Refuses `.` and `..`: they would lead to another path, and no resource has such
+ * a name.
+ */
 export function pathOf(...names: readonly string[]): string {
   for (const name of names) {
     if (name === '.' || name === '..') throw new RequestError('malformed', `No database or container is named ${name}.`)

@@ -2,8 +2,8 @@
  * The effective partition key: the position of a partition key in the hash space, and the ranges of that
  * space.
  *
- * It is upper-case hexadecimal, compared as text. It equals what the SDKs compute, because clients route bulk
- * requests, feed ranges and hierarchical queries themselves:
+ * The position is upper-case hexadecimal, compared as text. It must equal the one that the SDKs compute,
+ * because clients route bulk requests, feed ranges and hierarchical queries themselves:
  *
  *   Hash, version 1   the 32-bit hash in ordered form, then the value itself in ordered form (strings are cut
  *                     at 100 characters)
@@ -92,8 +92,8 @@ function hashVersion2(components: readonly PartitionKeyComponent[]): string {
 }
 
 /**
- * Made in one call. A string made by concatenation is a rope that must be flattened before it can be
- * compared, which doubles the cost.
+ * Makes the string in one call. Concatenation would make a rope, which must be flattened before it can be
+ * compared. That doubles the cost.
  */
 function hexOfWords(a: number, b: number, c: number, d: number): string {
   const x = hexDigits

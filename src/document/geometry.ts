@@ -2,8 +2,8 @@
  * GeoJSON values and the geometry for the spatial functions and operators of both query languages.
  *
  * Positions are longitude and latitude in degrees. Containment and crossing are decided on the plane of
- * degrees, where GeoJSON draws its edges. Distances and areas are those on the earth (WGS 84). Shapes that
- * cross the antimeridian are not split.
+ * degrees, where GeoJSON draws its edges. Shapes that cross the antimeridian are not split. Distances and
+ * areas are computed by the query languages.
  */
 
 import { spend } from '../base/work.ts'

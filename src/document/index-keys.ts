@@ -5,9 +5,9 @@
  *   one path through an array      one key for each different value among the elements
  *   several paths                  one key, unless the item has no value at any of them
  *
- * In a unique index a missing value counts as null, as in the service, so every item has a key. A key that is
- * too long is not cut there: it ends in a hash of the whole key, so that different values keep different
- * keys.
+ * In a unique index a missing value counts as null, as in the service, so every item has a key. A long key of
+ * a unique index ends in a hash of the whole key, so that different values keep different keys. Long keys of
+ * other indexes are cut.
  *
  * Only own properties of objects count. Only `anyElement` enters an array: arrays have no property `length`
  * or `0`.

@@ -10,16 +10,16 @@ import { JsonReader, type JsonVisitor, readInSteps } from './json-reader.ts'
 const layoutDepthMax = 200
 
 export interface JsonLayout {
-  /** Members of the object itself that are left out. */
+  /** Names of members of the outermost object that are left out. */
   readonly without?: ReadonlySet<string>
-  /** Told of each member that is left out, as text. */
+  /** Called for each member that is left out, with its value as text. */
   readonly onLeftOut?: (name: string, text: string) => void
 }
 
-/** To join all at once would take too long. */
+/** Parts that are joined at once. Joining all parts at the end would take too long. */
 const pieceParts = 4096
 
-/** Indented by two spaces. Throws a `JsonTextError` if it is not JSON. */
+/** The text, indented by two spaces. Throws a `JsonTextError` if it is not JSON. */
 export function layOutJson(text: string, layout: JsonLayout = {}): string {
   return withoutTurns(layOutInSteps(text, layout))
 }
@@ -87,7 +87,7 @@ class LaidOut implements JsonVisitor {
     this.#over()
   }
 
-  /** As it is written. */
+  /** Adds a string, number or word as it is written. */
   #scalar(start: number): void {
     this.#element()
     this.#parts.push(this.#reader.text.slice(start, this.#reader.at).trimEnd())
@@ -108,7 +108,7 @@ class LaidOut implements JsonVisitor {
     this.#parts.push(this.#counts[depth - 1]!++ > 0 ? ',\n' : '\n', '  '.repeat(depth))
   }
 
-  /** After a value. */
+  /** Called after each value: drops the member that is left out, when it is complete. */
   #over(): void {
     const leftOut = this.#leftOut
     if (leftOut === undefined || this.#counts.length > 1) return

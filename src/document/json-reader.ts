@@ -33,13 +33,13 @@ export class JsonTextError extends RequestError {
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const space = /[ \t\n\r]*/y
 
-/** Quotes that one step looks at. */
+/** Quotes that are looked at in one step. */
 const stepQuotes = 4096
 
-/** `\u1234` */
+/** The longest escape is `\u1234`. */
 const escapeCharsMax = 6
 
-/** More than items and rows of queries have. Each level takes some of the stack. */
+/** Most levels that are skipped: more than items and query rows have. Each level takes some of the stack. */
 const skipDepthMax = 500
 
 export class JsonReader {
@@ -55,7 +55,7 @@ export class JsonReader {
     throw new JsonTextError(this.text, at, reason)
   }
 
-  /** The next character, behind white space; empty at the end. */
+  /** The next character that is not white space; empty at the end. */
   get next(): string {
     return this.text[this.at] ?? ''
   }
@@ -114,7 +114,7 @@ export class JsonReader {
     this.fail('the string has a wrong escape, or a line break or tab that is not escaped', start)
   }
 
-  /** The same for a string that may be long. */
+  /** A string as its value, read in steps because it may be long. */
   *stringInSteps(): Steps<string> {
     const { at: start, text } = this
     if (this.next !== '"') return this.string()
@@ -172,7 +172,7 @@ export class JsonReader {
     return undefined
   }
 
-  /** Calls `member` with each name; it must read the value. */
+  /** Calls `member` with each name. `member` must read the value. */
   object(member: (name: string, nameAt: number) => void): void {
     this.expect('{')
     if (this.take('}')) return
@@ -193,7 +193,7 @@ export class JsonReader {
     this.expect(']')
   }
 
-  /** Takes the comma before another part of a list. */
+  /** Takes the comma, if another part of the list follows. */
   goesOn(close: string): boolean {
     const comma = this.at
     if (!this.take(',')) return false
@@ -212,7 +212,7 @@ export class JsonReader {
     return this.text.slice(start, this.at).trimEnd()
   }
 
-  /** Behind the closing quote, which has an even number of backslashes before it. */
+  /** The place behind the closing quote: the first quote with an even number of backslashes before it. */
   #endOfString(start: number): number {
     let quote = this.text.indexOf('"', start + 1)
     while (!this.#isClosing(quote, start)) quote = this.text.indexOf('"', quote + 1)
@@ -231,23 +231,23 @@ export class JsonReader {
   }
 }
 
-/** Is told of the parts of a text, in their order. */
+/** `readInSteps` calls these methods for the parts of a text, in their order. */
 export interface JsonVisitor {
   /** An object or an array begins. */
   begin(isObject: boolean, start: number): void
   /** A member begins: its value comes next. */
   name(name: string, nameAt: number): void
   string(value: string, start: number): void
-  /** A word or a number comes next. It must be read. */
+  /** A word or a number comes next. The visitor must read it. */
   scalar(reader: JsonReader): void
-  /** The innermost object or array is over. */
+  /** The innermost object or array ends. */
   end(): void
 }
 
 /** Values of one step: they take less than half a millisecond. */
 const stepValues = 500
 
-/** Reads one value, with all that is in it. */
+/** Reads one value with everything in it, and tells the visitor. */
 export function* readInSteps(reader: JsonReader, visitor: JsonVisitor, depthMax: number): Steps<void> {
   const closing: ('}' | ']')[] = []
   for (let values = 1; ; values++) {

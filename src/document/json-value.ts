@@ -1,4 +1,4 @@
-/** Parses JSON into plain values as JSON.parse does, a long text in steps. The errors differ. */
+/** Parses JSON into plain values, as JSON.parse does. A long text is parsed in steps; its errors differ. */
 
 import type { Steps } from '../base/steps.ts'
 import { JsonReader, type JsonVisitor, readInSteps } from './json-reader.ts'
@@ -48,7 +48,7 @@ class PlainValues implements JsonVisitor {
     if (into === undefined) this.last = value
     else if (Array.isArray(into.value)) into.value.push(value)
     else if (into.name !== '__proto__') into.value[into.name] = value
-    // Setting it would change the prototype.
+    // Setting `__proto__` would change the prototype.
     else Object.defineProperty(into.value, into.name, { value, configurable: true, enumerable: true, writable: true })
   }
 }

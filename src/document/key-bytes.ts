@@ -12,7 +12,7 @@ export type Ends = readonly [low: Uint8Array, high: Uint8Array]
 export interface KeyRange {
   readonly low: Uint8Array
   readonly high: Uint8Array
-  /** All keys in the range are of values that satisfy the bound. If false, check the values again. */
+  /** True if every key in the range belongs to a value that satisfies the bound. If not, check the values. */
   readonly isExact: boolean
 }
 
@@ -28,7 +28,7 @@ export function rangeAfterPrefix(prefix: Uint8Array, [from, to]: Ends, bytesMax:
   }
 }
 
-/** Complementing reverses the order, so the two ends change sides. */
+/** The range of the complemented keys. Complementing reverses the order, so the two ends change sides. */
 export function mirrored([low, high]: Ends): Ends {
   return [successor(high.map(byte => ~byte)), successor(low.map(byte => ~byte))]
 }

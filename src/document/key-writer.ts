@@ -229,7 +229,7 @@ export class KeyWriter {
   }
 }
 
-/** By code point, as UTF-8 and `writeText` order texts. In UTF-16, surrogates would come before U+E000. */
+/** Compares by code point, like UTF-8 and `writeText`. In UTF-16, surrogates would come before U+E000. */
 export function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   const length = Math.min(left.length, right.length)
@@ -245,7 +245,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff
 }
 
-/** SHA-256. */
+/** Bytes of a SHA-256 digest. */
 export const hashTailBytes = 32
 
 /**

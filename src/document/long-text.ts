@@ -6,7 +6,7 @@ import type { Steps } from '../base/steps.ts'
 /** Longer texts are read and written in pieces of this length: each takes less than half a millisecond. */
 export const pieceChars = 64 * KiB
 
-/** Does not end between the two halves of a character. */
+/** A piece of a text. It does not end between the two halves of a surrogate pair. */
 export function pieceOf(text: string, from: number, chars = pieceChars): string {
   if (from === 0 && text.length <= chars) return text
   const end = from + chars

@@ -46,7 +46,7 @@ export function encodeKey(components: readonly KeyComponent[], bytesMax = indexK
 
 /**
  * The whole key, for sorting. The key of any stored item fits: no value grows by more than 4.5 times, as
- * `[1,1,…]` does. A value that a query builds of shared parts can be far too large.
+ * `[1,1,…]` does. A value that a query builds from shared parts can be too large: then the key is refused.
  */
 export function encodeFullKey(components: readonly KeyComponent[]): Uint8Array {
   writer.begin()
@@ -88,7 +88,7 @@ function writeString(text: string): void {
 
 function writeContainer(value: object, depth: number): void {
   spend(8)
-  // Items and parameters nest less deep, and the depth of a query bounds what the query builds of them.
+  // Items and parameters have fewer levels, and a query adds at most as many levels as it has itself.
   if (depth >= nestingDepthMax + queryDepthMax) throw new RequestError('malformed', 'A value is nested too deeply.')
   if (Array.isArray(value)) {
     writer.writeByte(tags.array)

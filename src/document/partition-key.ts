@@ -73,7 +73,7 @@ function isNameCharacter(code: number): boolean {
   return code === 0x5f || code === 0x2d || code === 0x2e || code === 0x24 // _ - . $
 }
 
-/** The service's own words. */
+/** The message is that of the service. */
 function refusePath(path: string, at: number): never {
   throw new RequestError(
     'malformed',

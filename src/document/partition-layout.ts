@@ -1,10 +1,11 @@
 /**
  * The physical partitions that a container presents to clients: ranges of the hash space with ids.
  *
- * A container begins with a number of ranges of equal size. Later splits halve ranges, always one with the
- * fewest ancestors, the leftmost of these. A half gets the next free id and remembers its ancestors. The id
- * of a range that was split is never used again. So two numbers describe all of it: how many ranges there
- * were first, and how many splits. Stored containers rely on this rule. No data moves.
+ * A container begins with a number of ranges of equal size. Each later split halves one range: of the ranges
+ * with the fewest ancestors, the leftmost. A half gets the next free id and remembers its ancestors. The id
+ * of a range that was split is never used again. So two numbers describe the whole layout: the number of
+ * ranges at the beginning, and the number of splits. Stored containers rely on this rule. A split moves no
+ * data.
  */
 
 import {

@@ -25,7 +25,7 @@ export class InvalidPattern extends Error {
   override readonly name = 'InvalidPattern'
 }
 
-/** To compile a short pattern takes about 20 microseconds. */
+/** Compiling a short pattern takes about 20 microseconds. */
 const compileSteps = 1000
 
 export function compilePattern(pattern: string, letters: string): Pattern {
@@ -47,7 +47,10 @@ export function compilePattern(pattern: string, letters: string): Pattern {
 /** A search in a shorter text cannot take long, with any pattern. */
 const countedCharsMin = 256
 
-/** Matches in a text. Each look at a character is counted as work, so that a long search can be cut. */
+/**
+ * A matcher for a text. In a long text, each look at a character is counted as work, so that a long search
+ * can be aborted.
+ */
 export function matcherOf(pattern: Pattern, text: string): Matcher {
   const steps = 1 + pattern.programSize() / 16
   if (text.length < countedCharsMin) {

@@ -22,10 +22,13 @@ import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
 import { ruPerSecond } from '../units/ledger.ts'
 import { systemDatabase } from './system-items.ts'
 
-/** What one physical partition serves at most, as the service documents it. */
+/** Most RU per second that one physical partition serves, as the service documents it. */
 const partitionRuMax = 10_000
 
-/** A new container with manual throughput gets a partition for each of these, as the service documents it. */
+/**
+ * A new container with manual throughput gets one partition for this many RU per second, as the service
+ * documents it.
+ */
 const newPartitionRuMax = 6_000
 
 const defaultThroughput: Throughput = { kind: 'manual', ruPerSecond: throughputDefault }
@@ -71,7 +74,10 @@ export class Catalog {
     return this.#store.deleteDatabase(database, epitaph)
   }
 
-  /** Leaves a note about a database that stays. Returns false if it did not exist any more. */
+  /**
+   * Stores a note in the journal about a database, without changing the database. Returns false if it did
+   * not exist any more.
+   */
   async noteDatabase(database: DatabaseRecord, note: Epitaph): Promise<boolean> {
     return (await this.#store.updateDatabase(database, ({ throughput }) => ({ throughput, note }))) !== undefined
   }

@@ -29,7 +29,7 @@ export function digestOf({ definition }: IndexRecord): string {
   return hash('sha256', describeIndex(definition.components), 'base64').slice(0, 12)
 }
 
-/** Whether the position is one in the order of its source, which every page must then use. */
+/** Whether the position belongs to a source. Then every later page must use the same source. */
 export function isBound(position: PagePosition | undefined, program: Program): position is PagePosition {
   return position !== undefined && program.order === 'source'
 }
@@ -64,7 +64,7 @@ function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | 
 
 const idPath: IndexPath = ['id']
 
-/** Within one partition key an id names an item. In BSON, `id` is an ordinary field. */
+/** Within one partition key, an id names one item. In BSON, `id` is an ordinary field. */
 function idsWithin({ encoding }: ContainerRecord, { pk, min }: ScanRange, { demands }: Demands): Chosen | undefined {
   if (encoding !== 'json') return undefined
   const bounds = demands.find(({ path }) => isSamePath(path, idPath))?.bounds

@@ -188,7 +188,10 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /** Finds the living item with this sequence number. Not charged: it is how a request names its item. */
+  /**
+   * Finds the living item with this sequence number. Not charged, because it only finds the item that a
+   * request names.
+   */
   findBySequence(container: ContainerRecord, sequence: number): MaybePromise<ScannedItem | undefined> {
     return andThen(this.#store.readBySequence(container, sequence), ({ item }) => item)
   }
@@ -260,7 +263,10 @@ export class Engine implements AsyncDisposable {
     return this.#store.logSince(container, moment)
   }
 
-  /** The logs of all collections as one. Not charged: who shows entries pays for them (`chargePage`). */
+  /**
+   * The logs of all collections as one. Not charged here: the caller charges for the entries that it shows
+   * (`chargePage`).
+   */
   readJournal(after: number, page: PageSize): MaybePromise<JournalAnswer> {
     this.#operations++
     return this.#store.journal(after, page)
@@ -281,14 +287,14 @@ export class Engine implements AsyncDisposable {
     return this.#store.journalTick()
   }
 
-  /** True when there are entries behind the tick; false when the time is over, or the wait was ended. */
+  /** True when there are entries after the tick; false when the time is over, or the wait was ended. */
   awaitJournal(after: number, wait: JournalWait): Promise<boolean> {
     return this.#store.awaitJournal(after, wait)
   }
 
   /**
-   * Reads one item more than the page holds: so a page that has a continuation is followed by an item. Items
-   * that fit on one page come in the order of their creation, otherwise in key order.
+   * Reads one item more than the page holds, so that a page has a continuation only if another item follows.
+   * Items that fit on one page come in the order of their creation, otherwise in key order.
    */
   readPage(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<PageResult> {
     this.#operations++
@@ -318,7 +324,7 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /** Items by the time at which they die, also the dead ones, for people who look at them. */
+  /** Items in the order of their deaths or creations, including dead ones. For the explorer. */
   async listLives(
     container: ContainerRecord,
     range: LifeRange,
@@ -330,7 +336,7 @@ export class Engine implements AsyncDisposable {
     return { ...page, chargeRu: this.chargePage(container, page.examined, page.bytes) }
   }
 
-  /** One row, alive or dead, for people who look at it. */
+  /** One row, alive or dead. For the explorer. */
   async lookAt(
     container: ContainerRecord,
     key: ItemKey,
@@ -352,7 +358,7 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /** One page of a query over items that are not in the store as they are shown. It is not charged. */
+  /** One page of a query over items that are not as in the store, such as in a transaction. Not charged. */
   queryShown(items: ShownItems, page: QueryPageRequest): Promise<Page> {
     assert(this.#pageRunner !== undefined, 'there is no thread for long work')
     return runPageOver(this.#pageRunner, items, page)
@@ -385,7 +391,7 @@ export class Engine implements AsyncDisposable {
     return this.#pageRunner !== undefined
   }
 
-  /** Rows that cannot come before the last item was read; undefined where they are best collected here. */
+  /** Rows that exist only after the last item was read. Undefined if the caller should collect them. */
   async collectRows(
     container: ContainerRecord,
     query: ItemQuery,
@@ -409,7 +415,7 @@ export class Engine implements AsyncDisposable {
     return { store: this.#store, keeper: this.indexes, runner: this.#pageRunner, isLong: isSurelyLong }
   }
 
-  /** Takes the charge of a page that was read without. */
+  /** Charges for a page that was read without a charge. */
   chargePage(container: ContainerRecord, rows: number, bytes: number): number {
     const chargeRu = pageRu(rows, bytes)
     this.#ledger.charge(container, chargeRu)

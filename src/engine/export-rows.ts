@@ -25,7 +25,7 @@ import type { ExportNote } from '../transfer/keep-ttl.ts'
 import { exportProperty } from '../transfer/keep-ttl.ts'
 import type { Engine } from './engine.ts'
 
-/** A page is read in one go: about a millisecond. While the reader is slow, it is held. */
+/** A page is read in one go: about a millisecond. It stays in memory while the reader is slow. */
 const page = { itemsMax: pageItemsMax, bytesMax: MiB / 4 }
 
 /** Yields rows as JSON texts, many at a time. `keepsLife`: rows say when their items die. */
@@ -81,12 +81,12 @@ function textOfDocument(body: Uint8Array): Steps<string> {
   return printInSteps(BsonDocument.view(body), { mode: 'canonical' })
 }
 
-/** A row is JSON as it was stored: line breaks in it stand between its parts. */
+/** Puts a row on one line. A row is JSON as it was stored, so its line breaks are never inside a string. */
 export function oneLine(row: string): string {
   return row.includes('\n') || row.includes('\r') ? row.replaceAll(/[\r\n]+/g, ' ') : row
 }
 
-/** When the item dies, if the policy stays. */
+/** When the item dies, unless the policy changes. */
 function deadlineOf({ ts, deadline }: ScannedItem, { policy }: Viewpoint): number | undefined {
   const { defaultTtl } = policy
   if (defaultTtl === null || deadline === neverDeadline) return undefined
@@ -99,7 +99,7 @@ function hasUndefined(pk: string): boolean {
   return (JSON.parse(pk) as unknown[]).some(component => typeof component === 'object' && component !== null)
 }
 
-/** An export waits for throughput. */
+/** Takes the charge. Waits as long as the throughput is used up. */
 async function charged(charge: () => void, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {

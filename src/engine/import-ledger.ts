@@ -101,7 +101,10 @@ export class ImportLedger {
     }
   }
 
-  /** Begins a new call with this row. Returns the answers of its rows that are done already. */
+  /**
+   * Begins a new call whose first row has this number. Returns the answers of the rows of the call that are
+   * done already.
+   */
   doneFrom(from: number): RowAnswer[] {
     const { from: first, outcomes: done, reasons } = this.#state
     const answers = [...done.slice(from - first)].map((letter, index): RowAnswer => {

@@ -116,7 +116,7 @@ export class ImportWriter implements ImportTarget {
         }
         await this.#write(group, ledger)
         for (const { line, answer } of group) result.add(line, answer)
-        // Requests come first.
+        // Other requests get a turn between two groups.
         await nextSlice()
       }
     }

@@ -35,13 +35,16 @@ export const adaptiveScansMin = 5
  */
 export const adaptiveWishesMax = 64
 
-/** Adaptive indexes of one container. With four, inserts run at a quarter of their speed without any. */
+/** Adaptive indexes of one container. With four, inserts are four times slower than with none. */
 const adaptiveIndexesMax = 4
 
 /** The same for promised paths: the user asked for the index and accepts slower writes, as in MongoDB. */
 const promisedIndexesMax = 16
 
-/** An adaptive index is dropped after this many writes without a use, or half as many as items if more. */
+/**
+ * An adaptive index is dropped after this many writes without a use, or after half as many writes as there
+ * are items if that is more.
+ */
 export const adaptiveUnusedWritesMin = 10_000
 
 /**
@@ -172,8 +175,8 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   /**
-   * Looks for work. If that is already under way, it looks once more afterwards, because it may have passed
-   * the new work. One index is built at a time.
+   * Looks for work. If a search is already under way, another one follows it, because the first may have
+   * passed the new work already. One index is built at a time.
    */
   wake(): void {
     this.#isAsked = true

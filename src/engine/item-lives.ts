@@ -27,7 +27,7 @@ export interface LifeRange {
   readonly filter: LifeFilter
   /** `latest`: those that never die, then the latest death first. `newest`: the last created first. */
   readonly order: LifeOrder
-  /** Only deadlines behind `from`, up to and including `to`. */
+  /** Only deadlines after `from`, up to and including `to`. */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
@@ -88,7 +88,8 @@ export async function listLives(
   const isByCreation = order === 'newest' || order === 'oldest'
   const isReverse = isByCreation ? order === 'newest' : (filter === 'dead') !== (order === 'latest')
   const cohorts = isByCreation ? [everything()] : cohortsOf(range, at)
-  // Of two that come at the same place the first list has the first: read backwards, it has the last.
+  // Of two rows at the same place, the row of the first list comes first. `latest` is exactly the reverse
+  // order of `soonest`, so it reverses the lists as well.
   const inOrder = order === 'latest' ? cohorts.reverse() : cohorts
   const lists = inOrder.map(bounds => new RowList(store, container, { ...bounds, isReverse }, cursor[bounds.by]))
   const isWanted = isByCreation ? wantedBy(filter, at) : () => true
@@ -120,10 +121,10 @@ export async function listLives(
   return { items, at, next: isEnd ? undefined : next, examined, bytes }
 }
 
-/** Others get a turn after so much. */
+/** Other requests get a turn after this many bytes. */
 const sliceBytes = 256 * KiB
 
-/** A page that has read so much ends, however few items are in it. */
+/** A page ends when it has read this many bytes, however few items it holds. */
 export const livesBytesMax = 16 * scanBytesMax
 
 type Bounds = Pick<RowRange, 'by' | 'after' | 'upTo'>
@@ -167,7 +168,7 @@ function cohortsOf({ filter, from, to }: LifeRange, { moment, policy }: Viewpoin
   const last = neverDeadline - 1
   const low = from ?? beforeAll
   const high = Math.min(filter === 'minute' ? moment + minuteS : afterAll, to ?? afterAll)
-  // Without an upper bound, what never dies comes at the end.
+  // Without an upper bound, items that never die come at the end.
   if (doInheritedDie)
     add('inherited', Math.max(inheritedAfter, low - defaultTtl), high === afterAll ? high : high - defaultTtl)
   else if (high === afterAll) add('inherited', inheritedAfter, afterAll)
@@ -195,7 +196,7 @@ export async function lookAtItem(
   return { ...row, ...judgeLife({ moment, policy: container.policy }, row) }
 }
 
-/** The list whose next row comes first. What never dies comes last. */
+/** The list whose next row comes first. Items that never die come last. */
 function firstOf(lists: readonly RowList[], at: Viewpoint, isReverse: boolean): RowList | undefined {
   let first: RowList | undefined
   let best = Number.POSITIVE_INFINITY
@@ -211,7 +212,10 @@ function firstOf(lists: readonly RowList[], at: Viewpoint, isReverse: boolean): 
   return first
 }
 
-/** The order of the list; for what died under an earlier setting, by what it died of. */
+/**
+ * The time of death by which the lists are merged. For an item that died under an earlier policy, it is
+ * computed from the marks of the policy.
+ */
 function endOf(
   { ts, deadline }: ScannedItem,
   { policy: { defaultTtl, inheritedDeadAt, ownDeadAt } }: Viewpoint,
@@ -246,7 +250,7 @@ class RowList {
     this.#isExhausted = from === 'end'
   }
 
-  /** Afterwards there is a next row, or none is left. */
+  /** Reads a batch if needed. Afterwards there is a next row, or none is left. */
   async prepare(itemsMax: number): Promise<void> {
     if (this.#at < this.#rows.length || this.#isExhausted) return
     const range = { ...this.#range, behind: this.#behind }

@@ -16,9 +16,9 @@ export interface ItemQuery {
    * in that order, and the program need not sort.
    */
   readonly program: (moment: EpochSeconds, idOrder?: IdOrder) => Program
-  /** The query as text, for another thread. Undefined if it can only run in this thread. */
+  /** The query as plain data, for another thread. Undefined if it can only run in this thread. */
   readonly statement?: ((idOrder?: IdOrder) => QueryStatement) | undefined
-  /** The work would hold this thread in a way that nothing can end. */
+  /** The query must run in another thread, because here nothing could stop its work. */
   readonly mustTravel?: boolean
   /** The only partition that has items which pass the filter, if there is one. */
   readonly partition?: Pick<ItemKey, 'epk' | 'pk'> | undefined

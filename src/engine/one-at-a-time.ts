@@ -1,4 +1,4 @@
-/** Work that would disturb other work of its kind: each begins when those before it are over. */
+/** Runs pieces of work one after the other, because they would disturb each other. */
 
 import { nextSlice } from '../base/slices.ts'
 

@@ -20,8 +20,9 @@ export async function unlessStale<T>(work: () => Promise<T>): Promise<T | 'stale
 }
 
 /**
- * Reads as long as the container has the indexes that it had when the page was planned. The entries of a
- * dropped index are removed in steps, and the record of a container may be as old as a cursor.
+ * A reader that fails with `StalePlan` when the container no longer has the indexes of the plan. A dropped
+ * index loses its entries in steps, so reading it would miss items. And the record of the container may be
+ * as old as a cursor.
  */
 export function plannedReader(store: Store, container: ContainerRecord): ContainerReader {
   const { database, id, number, indexes } = container

@@ -39,23 +39,23 @@ import { inlineRowsMax, type Work } from './where-to-run.ts'
 /** A page that was started here moves to the query thread after this many slices. */
 const inlineSlicesMax = 2
 
-/** It also moves if the work on one item holds this thread for longer. */
+/** A page also moves if the work on one item holds this thread for longer than this. */
 const inlineHoldMsMax = 4
 
 /**
- * How often a page is planned again because indexes changed meanwhile. Then it is made in this thread, if
- * no item takes long. After twice as many plans it is refused.
+ * A page is planned again if indexes changed meanwhile. From this plan on it is made in this thread, if no
+ * item takes long. After twice as many plans it is refused.
  */
 const pagePlansMax = 3
 
-/** The longest time that the work on one item may hold this thread if it cannot move, which is rare. */
+/** The longest time that the work on one item may hold this thread if the page cannot move (rare). */
 const onlyHereHoldMsMax = 100
 
 export interface QueryPageRequest {
   readonly position: PagePosition | undefined
   readonly rowsMax: number
   readonly bytesMax: number
-  /** Whether the page tells of which items its rows are. */
+  /** Whether the page says which items its rows come from. */
   readonly keepsOrigins?: boolean
   /** Ends a page that takes long, with the signal's reason. */
   readonly signal?: () => AbortSignal
@@ -74,13 +74,13 @@ export interface QueryParts {
   readonly keeper: IndexKeeper
   /** Makes pages that would delay other requests; undefined if only this thread can read the store. */
   readonly runner: PageRunner | undefined
-  /** Whether this is the last plan: without the runner, because indexes have changed again and again. */
+  /** Whether the page is made without the runner because indexes have changed again and again. */
   readonly isLastPlan?: boolean
   /** Decides which pages the runner makes from the start (`where-to-run.ts`). */
   readonly isLong: (work: Work) => MaybePromise<boolean>
 }
 
-/** A query with the position of a page. It is read in the order of ids if that was chosen. */
+/** A query with the position of its page, and with the order of ids if that was chosen. */
 interface Aim extends ItemQuery {
   readonly position: PagePosition | undefined
   readonly idOrder?: IdOrder | undefined
@@ -95,13 +95,13 @@ function aimOf(container: ContainerRecord, query: ItemQuery, position: PagePosit
   if (query.demands.ids === undefined || (position !== undefined && position.isById !== true)) {
     return { ...query, position }
   }
-  // Every page reads in the order of the first one, also when an index would serve better by now.
+  // Every page keeps the order of the first one, even if an index could serve it better by now.
   const indexes = position === undefined ? container.indexes : []
   const byId = chooseIdOrder(indexes, query.demands, query.partition)
   return byId === undefined ? { ...query, position } : { ...query, ...byId, position: position ?? byId.position }
 }
 
-/** The same query without the order of ids, which was lost: the program sorts. */
+/** The same query after the order of ids was lost. Without that order, the program sorts. */
 function sortingAim(query: ItemQuery, position: PagePosition | undefined): Aim {
   return { ...query, position: undefined, first: position?.passed }
 }
@@ -215,7 +215,7 @@ export async function evaluateElsewhere(
     readonly signal: AbortSignal | undefined
   },
 ): Promise<readonly Body[]> {
-  // A message carries the whole buffer of a view.
+  // Copy the bytes: a message to a thread carries the whole buffer of a view.
   const items = bodies.map((body, sequence) => ({
     ...{ sequence, version: 0, ts: moment, deadline: null },
     body: typeof body === 'string' ? body : new Uint8Array(body),
@@ -358,7 +358,10 @@ async function makeHereOrRemotely(
   return unlessStale(() => runner.run(remote, { signal: signal?.(), reader: plannedOn }))
 }
 
-/** Makes a page that could not be made elsewhere, unless it is a part of larger work that can. */
+/**
+ * Makes a page in this thread, with a limit of its own. If it is part of work that is watched already, that
+ * watch applies: it may move the whole work elsewhere.
+ */
 async function onlyHere<T>(work: () => Promise<T>): Promise<T> {
   if (isWatched()) return work()
   try {
@@ -373,7 +376,7 @@ export function indexesKeepChanging(): CapacityError {
   return new CapacityError('unavailable', 'The indexes of the container keep changing. Please try again.', 0)
 }
 
-/** The items of a partition too small for an index to help. One read finds out and is remembered. */
+/** The items of a partition that is too small for an index to help. Large partitions are remembered. */
 async function smallPartition(
   { store, keeper: { largePartitions } }: QueryParts,
   container: ContainerRecord,

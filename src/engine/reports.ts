@@ -44,7 +44,8 @@ export class Reports {
   }
 
   /**
-   * The items that died after one moment, up to another: their number, and some of them, the first first.
+   * The items that died after one moment, up to another: their number, and some of them. Items that inherit
+   * their lifespan come before the others; each group is in the order of death.
    */
   async diedBetween(
     container: ContainerRecord,
@@ -87,7 +88,7 @@ export class Reports {
     return Math.max(moment, own?.deadline ?? 0, inherited === undefined ? 0 : inherited.ts + defaultTtl)
   }
 
-  /** Living items without a lifespan of their own, with an endless one, and with an end. */
+  /** Counts living items: without a lifespan of their own, with an endless one, with one that ends. */
   async shares(container: ContainerRecord): Promise<{ none: number; never: number; own: number }> {
     const { inheritedAfter } = livingAt(container.policy, await this.#store.moment())
     return {
@@ -107,7 +108,7 @@ export class Reports {
     return this.#store.count(container, { lifespan: 'own', ...range })
   }
 
-  /** Deaths that this process saw, and rows that still wait, by the time of death. */
+  /** Deaths that this process saw, and dead rows that are not removed yet, by the time of death. */
   async behind(
     container: ContainerRecord,
     window: { readonly windowSeconds: number; readonly bucketCount: number },
@@ -136,7 +137,7 @@ export class Reports {
     return forecast(this.#store, container, window)
   }
 
-  /** Why an item is alive or dead: the first of these keys that is there. */
+  /** Why an item is alive or dead. Tries the keys in order and explains the first one that has a row. */
   async explain(container: ContainerRecord, key: ItemKey, ...others: readonly ItemKey[]): Promise<Explanation> {
     const found = await explain(this.#store, container, key)
     const [next, ...rest] = others

@@ -34,7 +34,7 @@ export class SlowQueries {
     this.#limitMs = limitMs
   }
 
-  /** Watches the making of a page. It may end without a page, if that is better made in another way. */
+  /** Logs the page if `make` takes long. `make` may return no page, if another way is better. */
   async watchPage<T extends MadePage | undefined>(
     container: ContainerRecord,
     query: ItemQuery,

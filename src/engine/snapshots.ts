@@ -3,8 +3,8 @@
  * data.
  *
  * A state has the databases, the containers with their settings, and the items that were alive, each with
- * its numbers, its etag, its `_ts` and its deadline. Time is not part of it: the clock never goes back. What
- * has died since a state was kept is dead when it is restored.
+ * its numbers, its etag, its `_ts` and its deadline. Time is not part of it: the clock never goes back. An
+ * item that has died since the state was kept is dead when the state is restored.
  *
  * A restore makes all containers anew, so earlier positions in feeds, cursors and change streams are
  * refused. The contents of change logs are not kept.
@@ -62,7 +62,7 @@ export class KeptStates {
     return [...this.#kept].map(([name, kept]) => infoOf(name, kept))
   }
 
-  /** One such work at a time: two would mix their states, and hold twice as much. */
+  /** Runs one such work at a time. Two at once would mix their states and hold twice the memory. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return this.#works.do(work)
   }
@@ -86,7 +86,7 @@ export class KeptStates {
     return infoOf(name, kept)
   }
 
-  /** Called before a state is kept: a state that could not be restored is refused. */
+  /** Throws if the store cannot restore states. Called before a state is kept. */
   async #requireAble(): Promise<void> {
     for (const database of await this.#store.databases()) {
       const [first] = await this.#store.containers(database)

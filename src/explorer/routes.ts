@@ -36,7 +36,7 @@ import type { ApiHandler } from './http/call.ts'
 
 interface Route {
   readonly handler: ApiHandler
-  /** Changes nothing, although it is not a GET. */
+  /** Whether the call changes nothing, even if it is not a GET. */
   readonly isRead?: boolean
 }
 

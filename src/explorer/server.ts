@@ -145,7 +145,7 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
       ...(isGzip && { 'content-encoding': 'gzip' }),
     })
     res.end(req.method === 'HEAD' ? undefined : body)
-    // Not awaited: that would hold the answer in all its forms.
+    // Not awaited: until then all forms of the answer would stay in memory.
     if (res.writableNeedDrain || req.socket.writableNeedDrain) drained(res).catch(() => res.destroy())
   }
 
@@ -174,7 +174,7 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
 
   return {
     handle: (req, res) => {
-      // Elsewhere browsers ignore it, and complain.
+      // On other connections browsers ignore this header, and complain.
       if (isEncrypted(req) || isLoopback(req.socket.remoteAddress)) {
         res.setHeader('cross-origin-opener-policy', 'same-origin')
       }

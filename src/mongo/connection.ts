@@ -89,7 +89,7 @@ export class Connection {
   #commandsInTurn = 0
   #isPausing = false
   #isClosing = false
-  /** Of the command that is carried out. */
+  /** Whether the client waits for the answer of the command that is carried out. */
   #isAnswerWanted = true
   #lastRequestId = 0
   /** Ends a stranger's connection that waits for too long. */
@@ -144,7 +144,10 @@ export class Connection {
     else if (!wasInMessage) this.#limitStranger(mongoStrangerMessageMsMax)
   }
 
-  /** Strangers wait for nothing. */
+  /**
+   * Takes memory for a message. Undefined: the message must wait. A stranger does not wait, but is
+   * disconnected.
+   */
   #hold(bytes: number): MemoryLease | undefined {
     const { share, isLoggedIn } = this.#client
     const lease = share.hold('bodies')
@@ -207,12 +210,12 @@ export class Connection {
     }
   }
 
-  /** Stop reading from the socket while this many messages wait. */
+  /** Whether to stop reading from the socket: too many messages wait, or too many bytes. */
   get #isFull(): boolean {
     return this.#waiting.length >= mongoWaitingMessagesMax || this.#waitingBytes >= this.#reader.bytesMax
   }
 
-  /** Counts the command that is carried out if it may. */
+  /** Whether the next command may be carried out now. If so, it is counted. */
   #mayGoOn(): boolean {
     if (this.#isBusy || this.#isPausing || this.#stream.writableNeedDrain) return false
     if (this.#turn !== this.#outbox.turn) {
@@ -278,7 +281,7 @@ export class Connection {
     }
   }
 
-  /** What it is decompressed to is held as well. If there is no room, the client may send it again. */
+  /** The decompressed message is held as well. If there is no room for it, the client may send it again. */
   #answerCompressed(message: Buffer): MaybePromise<void> {
     const lease = this.#client.share.hold('bodies')
     const refusal = lease.tryAdd(unpackedBytes(message, this.#reader.bytesMax))

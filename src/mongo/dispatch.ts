@@ -1,5 +1,5 @@
 /**
- * From a message to the answer of its command: checks permission and fields, runs the command, answers
+ * Turns a message into the answer of its command: checks permission and fields, runs the command, answers
  * failures.
  */
 
@@ -99,7 +99,10 @@ const goesOnWithOldWork: ReadonlySet<string> = new Set([
   'serverStatus',
 ])
 
-/** Commands that read documents page by page. Those that open cursors count on the lease of the cursor. */
+/**
+ * Commands that read documents page by page. Commands that open cursors are not among them: they count on
+ * the lease of the cursor.
+ */
 const searches: ReadonlySet<string> = new Set([
   'count',
   'distinct',
@@ -275,7 +278,7 @@ function begin(
   }
 }
 
-/** Their work is ended after a minute if the client has set no limit of its own. */
+/** Commands whose work is ended after a minute if the client has set no limit of its own. */
 const readingCommands: ReadonlySet<string> = new Set(['aggregate', 'count', 'distinct', 'explain', 'find', 'getMore'])
 
 /** Whether it is a pipeline that writes. */

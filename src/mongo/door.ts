@@ -47,7 +47,7 @@ export interface MongoDoor {
 }
 
 export function mongoDoor(service: MongoService, newConnectionId: () => number): MongoDoor {
-  /** All explorers together. */
+  /** All explorers share this part of the memory. */
   const share = service.memory.share()
 
   async function run(database: string, command: BsonDocument, signal?: AbortSignal) {

@@ -1,8 +1,8 @@
 /**
  * The part of a filter that an index can answer, and the order that an index could supply.
  *
- * Only the terms of the outermost `$and` are used, and an `$or` whose branches all test one path. The filter
- * itself runs over everything that the index finds, so it covers the rest.
+ * Only the terms of the outermost `$and` are used, and an `$or` whose branches all test the same path. The
+ * filter itself runs over everything that the index finds, so it tests the other terms.
  *
  * A document without a value at the path has an index entry for a missing value. So null is a range like any
  * other, and `$exists` says nothing that an index could use. Paths with numbers in them are not used: a
@@ -28,7 +28,7 @@ import type { Sort } from './paths/sort-order.ts'
 
 type Bound = KeyBound<Value>
 
-/** Terms of one list that are looked at: each is compared with each. More would not make a better choice. */
+/** Most terms of one list that are used. Every pair is compared; more terms would not give a better index. */
 const termsMax = 100
 
 interface PathDemand extends Demand {
@@ -101,7 +101,7 @@ function demandsOfField(path: readonly string[], condition: Condition, collation
           return demandsOfField([...path, ...term.path.split('.')], term.condition, collation).map(inexact)
         })
     default: {
-      // A pattern is about the text, and the keys of a collated index are not texts.
+      // A pattern tests the text, but the keys of a collated index are sort keys.
       if (collation !== undefined && hasPattern(condition)) return []
       const bounds = boundsOf(condition)
       return bounds === undefined ? [] : [{ path, bounds, isWhole: isWholeCondition(condition) }]
@@ -156,7 +156,7 @@ function comparisonBounds({ operator, value }: Extract<Condition, { kind: 'compa
 
 /**
  * A lower and an upper end for one path make one range. But if the index has several keys per item, one key
- * may meet the lower end and another the upper one.
+ * may meet the lower end and another the upper one. Then only one end can be used (`boundsOfMany`).
  */
 function merged(demands: readonly PathDemand[]): Demand[] {
   const result: Demand[] = []
@@ -181,7 +181,7 @@ function orderOf(sort: Sort | undefined): Demands['order'] {
   return order.some(({ path }) => (path as IndexPath).some(step => isArrayIndex(step as string))) ? [] : order
 }
 
-/** No two documents share an `_id`, so nothing behind it in a sort decides. */
+/** `_id` is unique, so the components of a sort behind it have no effect. */
 function idDemandsOf(filter: Filter, sort: Sort | undefined): IdDemands | undefined {
   const first = sort?.components[0]
   if (sort !== undefined && first?.path !== '_id') return undefined

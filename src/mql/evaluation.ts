@@ -1,7 +1,14 @@
 /**
- * What a command computes from single documents, as a program for another thread: whether a filter lets a
- * document through, what a projection shows of it, what an update or `$merge` makes of it, whether it keeps
- * the rules of its collection; the values of `let`; and whether a filter or an update is one.
+ * Programs with which another thread computes something for a command, mostly from single documents.
+ *
+ *   filter       whether the document matches, and the position of the match
+ *   parsing      whether the filter is valid, and whether it gives an order
+ *   projection   the projected document
+ *   compiling    whether the update is valid, and its form
+ *   update       the updated document
+ *   merge        the document that `$merge` writes
+ *   rules        whether the document satisfies the validator of its collection; if not, a report
+ *   let          the values of the variables in `let`
  *
  * The inputs are one BSON document, and so is each result.
  */
@@ -34,12 +41,12 @@ import type { UpdateContext } from './update/modifier.ts'
 import { type CompiledUpdate, compileUpdate, type Updated } from './update/update.ts'
 import { Validator } from './validation/validator.ts'
 
-/** Computes one result from one document. Undefined values are left out. */
+/** Computes the fields of one result from one document. */
 type Compute = (document: Uint8Array) => readonly Field[]
 
 export type EvaluationKind = MqlEvaluation['of']
 
-/** What a kind needs besides the variables of the command. */
+/** The inputs of an evaluation, besides the variables of the command. */
 export interface EvaluationInputs {
   readonly filter?: BsonDocument | undefined
   readonly projection?: BsonDocument | undefined
@@ -54,7 +61,7 @@ export interface EvaluationInputs {
   /** A `$merge` stage, and the document that comes in. */
   readonly merge?: Value | undefined
   readonly incoming?: BsonDocument | undefined
-  /** Variables whose values are computed. */
+  /** The `let` whose values are computed. The program does not read it: it tells requests apart. */
   readonly given?: BsonDocument | undefined
 }
 
@@ -72,7 +79,7 @@ export function encodeInputs({ position, now, isMulti, isInsert, ...values }: Ev
   return new Uint8Array(writer.bytes())
 }
 
-/** About as many as the values take, so that a large buffer does not grow several times. */
+/** An estimate of the size of the fields, so that a large buffer does not grow several times. */
 function encodedBytes(fields: readonly Field[]): number {
   let bytes = 256
   for (const [, value] of fields) {
@@ -82,7 +89,7 @@ function encodedBytes(fields: readonly Field[]): number {
   return bytes
 }
 
-/** The parts of the language that the table below puts together. */
+/** Functions of the language that the table below uses. `prepare.ts` passes them in: it imports this file. */
 export interface EvaluationParts {
   filter(spec: FilterSpec): Matcher
   projection(spec: BsonDocument, variables: CommandVariables): Projection
@@ -180,7 +187,7 @@ function compiledUpdate({ inputs, variables, namespace }: EvaluationRequest): Co
   })
 }
 
-/** The values of the variables that have one. */
+/** The variables of `let` that have a value, with their values. */
 export function computeLet(variables: CommandVariables): BsonDocument {
   const scope = commandScope(variables)
   return BsonDocument.of(
@@ -221,14 +228,14 @@ export function matchPosition(result: BsonDocument): number | undefined {
   return positionOf(result)
 }
 
-/** What is known of an update that was compiled. */
+/** The form of an update, from the result of `compiling`. */
 export function updateForm(result: BsonDocument): Pick<CompiledUpdate, 'kind' | 'needsPosition'> {
   const [kind, needsPosition] = [result.get('kind'), result.get('needsPosition')]
   assert(kind?.type === bsonType.string && needsPosition?.type === bsonType.bool, 'an update has a form')
   return { kind: kind.value as CompiledUpdate['kind'], needsPosition: needsPosition.value }
 }
 
-/** Whether the filter that was parsed says which document comes first. */
+/** Whether the filter gives an order (`$near`), from the result of `parsing`. */
 export function hasOrder(result: BsonDocument): boolean {
   const found = result.get('hasOrder')
   return found?.type === bsonType.bool && found.value

@@ -1,4 +1,4 @@
-/** What a filter says about `_id`: its values, or its bounds. */
+/** Finds the values or the bounds that a filter gives for `_id`, as item ids. */
 
 import { bytesOf, isCollatable } from '../document/bson/compare.ts'
 import { itemId, orderedIdLength } from '../document/bson/document-id.ts'
@@ -27,7 +27,10 @@ export function namedIds(filter: Filter, collation: Collation | undefined): read
   return isList ? idsOf(condition.values, collation) : undefined
 }
 
-/** Ids are made of bytes, so a collated string names none. */
+/**
+ * Item ids are made from the bytes of `_id`. With a collation, equal strings may have other bytes, so a
+ * string names no id.
+ */
 function idsOf(values: readonly Value[], collation: Collation | undefined): readonly string[] | undefined {
   if (collation !== undefined && values.some(isCollatable)) return undefined
   const ids = values.map(value => {

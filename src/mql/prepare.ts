@@ -31,7 +31,7 @@ export function prepareFilter(spec: FilterSpec): Matcher {
   return { ...compileFilter(filter, { expression, collation }, { isWholeDocument: true, allowsNear }), spec }
 }
 
-/** The same for a filter that is known to be right, takes long to parse, and gives no order. */
+/** Prepares a filter that is known to be valid, takes long to parse, and gives no order. */
 export function prepareKnownFilter(spec: FilterSpec): Matcher {
   const expression = expressionTest(commandScope(spec.variables))
   const { filter, allowsNear, variables } = spec
@@ -46,7 +46,7 @@ export function prepareProjection(spec: BsonDocument, variables: CommandVariable
   return compileProjection(spec, { expression: expressionTest(scope), collation, compute: expressionValue(scope) })
 }
 
-/** The find that a pipeline begins with. */
+/** The find that replaces the first stages of a pipeline. */
 export function prepareLeadingFind(request: FindRequest): FindQuery {
   const { filter, sort, skip, limit, expression, variables, collation } = request
   return {
@@ -70,7 +70,7 @@ export function prepareSort(spec: BsonDocument | undefined, collation: Collation
 
 type MakeStatement = ((idOrder?: IdOrder) => MqlStatement) | undefined
 
-/** Makes the statement on demand. Undefined if the filter cannot be sent to another thread. */
+/** A function that makes the statement. Undefined if the filter cannot be sent to another thread. */
 export function findStatement(query: FindQuery): MakeStatement {
   const { matcher, sort, skip = 0, limit = Number.POSITIVE_INFINITY, projection, isTieReversed } = query
   const spec = matcher.spec
@@ -204,7 +204,7 @@ export function prepareStatement({ query, variables }: MqlStatement): Program {
   }
 }
 
-/** Runs the part of a pipeline that collects documents. */
+/** A collector that runs the part of a pipeline that collects documents. */
 export function prepareCollector({ query, variables }: MqlStatement): Collector {
   assert(query.kind === 'pipeline', 'only pipelines collect')
   const { pipeline, find } = preparePipeline(query, variablesOf(variables))

@@ -1,6 +1,6 @@
 /**
  * The way into this edge for the explorer, in the same process: the same handlers, checks and texts as over
- * the network, but without a signature. Whoever holds the door has checked who asks.
+ * the network, but without a signature. The holder of the door must check who asks.
  */
 
 import { Caller } from '../base/caller.ts'

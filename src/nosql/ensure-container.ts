@@ -11,7 +11,7 @@ import { parseResourceId } from './definitions/resource-name.ts'
 /** The version of the protocol whose rules hold for the definition. */
 const apiVersion = '2020-07-15'
 
-/** `definition`: as in a request that creates a container. A container that is there keeps its own. */
+/** `definition`: as in a request that creates a container. An existing container keeps its own. */
 export async function ensureContainer(
   engine: Engine,
   database: string,

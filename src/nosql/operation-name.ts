@@ -4,7 +4,7 @@ import { hasFlag, isQuery } from './http/request.ts'
 import type { HttpHead } from './http/transport.ts'
 import { resourceTypeOf, resourceTypes } from './routes.ts'
 
-/** For requests that are refused before anybody knows what they want. */
+/** For requests that are refused before their operation is known. */
 export const unknownOperation = 'other'
 
 const verbs: Readonly<Record<string, string>> = {

@@ -40,7 +40,9 @@ export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
 
 export interface NosqlServer extends AsyncDisposable {
   handle(request: HttpRequest, reply: Reply): void
-  /** Handles a request whose body is still to come. The body of a stranger is never taken. */
+  /**
+   * Handles a request whose body is still to come. The body is taken only after the request was authorized.
+   */
   receive(head: HttpHead, reply: Reply, takeBody: () => Promise<Buffer>): void
   /** Answers a request that is refused without being looked at. */
   refuse(request: Pick<HttpHead, 'method' | 'url'>, reply: Reply, error: unknown): void
@@ -78,7 +80,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
     tell(begun, activityId, response.status, response.chargeRu)
   }
 
-  /** A large answer is held as soon as it waits. */
+  /** Writes a large answer in steps. Its memory counts as held while it waits for its turn. */
   async function writeInTurns(
     begun: Begun & { readonly http: HttpHead },
     reply: Reply,
@@ -110,7 +112,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
     sendError(reply, activityId, url, shown)
   }
 
-  /** Returns the grant of a resource token. */
+  /** Throws unless the request is allowed. Returns the grant if the request has a resource token. */
   function authorize(http: HttpHead, { path, signedLink, otherSignedLink, signedType }: Address): Grant | undefined {
     const { method, headers } = http
     const { authorization } = headers
@@ -192,7 +194,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly doo
   }
 }
 
-/** Of one item of a feed, when there is little memory left. */
+/** The size that an item of a feed is expected to have, when there is little memory left. */
 const itemBytesExpected = 64 * KiB
 
 /** Bodies from this size on are counted. */
@@ -210,7 +212,10 @@ function isLargePage({ method, headers }: HttpHead): boolean {
   return method === 'GET' && Number(single(headers['x-ms-max-item-count'])) > pageItemsDefault
 }
 
-/** How large a page will be is not known. One that finds no room at the end would be made for nothing. */
+/**
+ * Refuses a page if there may be no room for it. Its size is not known yet, but a page that finds no room at
+ * the end would be made for nothing.
+ */
 function checkRoomForPage({ share, headers }: HttpHead): void {
   const items = Number(single(headers['x-ms-max-item-count']))
   const refusal = share.refusal(items > 0 ? Math.min(pageBytesMax, items * itemBytesExpected) : pageBytesMax)
@@ -234,7 +239,10 @@ function onLease<T>(share: MemoryShare, body: Buffer, work: () => MaybePromise<T
   }
 }
 
-/** What was written is answered in any case. A page that finds no room can be asked for again. */
+/**
+ * Takes memory for an answer. The answer to a write is always sent. A page that finds no room is refused,
+ * because the client can ask for it again.
+ */
 function holdAnswer({ method, headers, share }: HttpHead, bytes: number): MemoryLease {
   const lease = share.hold('answers')
   if (method === 'GET' || isQuery({ headers })) lease.add(bytes)

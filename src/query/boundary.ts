@@ -20,7 +20,7 @@ import type { KeyedRow } from './top-rows.ts'
 export const sortKeyBytesMax = 384
 
 export interface SortKeyPosition {
-  /** The last sort key returned, or its start, in base64. Tokens have the field under this name. */
+  /** The last sort key returned, or its start, in base64. Its name, `place`, is part of the token format. */
   readonly place?: string
   /**
    * Present when the sort key is cut: the digest of everything before the end, the end itself, and how many
@@ -29,7 +29,10 @@ export interface SortKeyPosition {
   readonly cut?: readonly [digest: string, end: string, others: number, same: number]
 }
 
-/** Covers a tie and an identity, so rows that differ before the end differ in their order keys. */
+/**
+ * Long enough for a tie-breaker and for an identity, so sort keys that differ before the end differ in their
+ * order keys.
+ */
 const endBytes = identityBytes
 
 export class Boundary {
@@ -50,7 +53,7 @@ export class Boundary {
     return this.#cut === undefined
   }
 
-  /** Negative: already returned. Positive: still to come. 0: undecided, `rest` must tell. */
+  /** Negative: already returned. Positive: still to come. 0: undecided, `rest` decides. */
   compare(sortKey: Uint8Array): number {
     if (this.#cut !== undefined) return Buffer.compare(beginning(sortKey), this.sortKey)
     return Buffer.compare(sortKey, this.sortKey) <= 0 ? -1 : 1

@@ -1,9 +1,10 @@
 /**
- * Chooses to read a partition in the order of ids, in which the store keeps it. A query with an order or
- * bounds of ids then reads only the part between its bounds, in either direction.
+ * Decides whether a query reads a partition in the order of its ids, which is the order in which the store
+ * keeps it. Then a query with an order or bounds of ids reads only the part between its bounds, in either
+ * direction.
  *
- * Very long ids are ordered by their beginning only. A program that meets one has lost the order, and must
- * sort.
+ * Very long ids are ordered by their beginning only. If a program meets such an id, the order is lost, and
+ * the page is made again by sorting.
  */
 
 import type { IndexRecord } from '../store/catalog.ts'
@@ -22,15 +23,18 @@ export interface IdOrderChoice {
   readonly narrowed: NarrowedRange
 }
 
-/** The first page begins in the middle of the range, or the program stops before its end. */
+/** What the bounds of the ids mean for the range. */
 export interface NarrowedRange {
-  /** Nobody knows how many items are left. */
+  /** The query reads only a part of the range, of unknown size. */
   readonly isBounded: boolean
-  /** All of them pass the filter. */
+  /** The bounds are the whole filter: every item between them passes it. */
   readonly isWholeFilter: boolean
 }
 
-/** Undefined where another order is wanted, items lie in several partitions, or an index serves better. */
+/**
+ * Undefined if the query has no order or bounds of ids, if the items lie in several partitions, or if an
+ * index can be used.
+ */
 export function chooseIdOrder(
   indexes: readonly IndexRecord[],
   demands: Demands,

@@ -30,7 +30,8 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   let best: IndexChoice | undefined
   let bestScore = 0
   for (const index of indexes) {
-    // Keys that are unique within a partition key start with it, so no bound of a filter applies.
+    // The keys of an index that is unique within a partition key start with the partition key. So no bound
+    // of a filter fits them.
     if (!index.isReady || index.hasGaps || index.definition.uniqueness === 'partition') continue
     if (demands.mayUse?.(index) === false) continue
     const candidate = consider(index, demands)
@@ -42,13 +43,16 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   return best
 }
 
-/** The index of the hint, in the order of its keys unless another is wanted. All of it without bounds. */
+/**
+ * The index that the hint names. It is read in the order of its keys unless another order is wanted, and as
+ * a whole if there are no bounds.
+ */
 function hinted(indexes: readonly IndexRecord[], demands: Demands, hint: IndexHint): IndexChoice | undefined {
   if (typeof hint === 'string') return undefined
   const index = indexes.find(({ definition }) => definition.number === hint.index)
   if (index === undefined || !index.isReady || index.hasGaps) return undefined
   const { isReverse } = hint
-  // Bounds of another order of keys say nothing about this index.
+  // If the keys are in another order (another collation), the bounds say nothing about this index.
   const considered = demands.givesOrder?.(index) === false ? undefined : consider(index, demands)?.choice
   if (considered === undefined) {
     return { index, keys: [everything], isOrdered: false, isReverse, prefix: nothing, isExact: false }
@@ -58,7 +62,10 @@ function hinted(indexes: readonly IndexRecord[], demands: Demands, hint: IndexHi
   return considered.isOrdered ? { ...considered, keys } : { ...considered, keys, isReverse }
 }
 
-/** Equal items may come in either direction: the one that lets an index give the order of the others. */
+/**
+ * Items that are equal in the wanted order may come in either direction. Chooses the direction in which an
+ * index can give the order.
+ */
 export function withServedTies(indexes: readonly IndexRecord[], demands: Demands): Demands {
   if (demands.order.length === 0 || chooseIndex(indexes, demands)?.isOrdered === true) return demands
   const turned = { ...demands, isTieReversed: !demands.order[0]!.isDescending }
@@ -162,7 +169,7 @@ function prefixRange(fixed: readonly KeyComponent[], keyRange: KeyRangeOf) {
 
 const nothing = new Uint8Array()
 
-/** The first bytes of all keys with these components; undefined without components, or if cut. */
+/** The first bytes of all keys with these components; undefined without components, or if the key is cut. */
 function prefixOf(fixed: readonly KeyComponent[], keyRange: KeyRangeOf): Uint8Array | undefined {
   if (fixed.length === 0) return undefined
   const { low, isExact } = keyRange({ startsWith: '' }, { after: fixed })
@@ -214,7 +221,7 @@ function inOrder(ranges: readonly Range[]): Range[] {
   return joined
 }
 
-/** An index definition as text: tells whether an index is still the one of a plan or position. */
+/** An index definition as text. It shows whether an index is still the one of a plan or of a position. */
 export function describeIndex(components: readonly IndexComponent[]): string {
   return components.map(({ path, isDescending }) => printIndexPath(path) + (isDescending ? ' DESC' : '')).join(', ')
 }

@@ -1,6 +1,7 @@
 /**
- * Collects rows that cannot come before the last item was read: a language makes them from all items that
- * its program finds, at one moment. They are packed in pieces, which the caller unpacks one by one.
+ * Collects rows that exist only after the last item was read, such as those of a $group or a $sort. The
+ * language makes them from all items that its program finds, at one moment. They are packed in pieces, which
+ * the caller unpacks one by one.
  */
 
 import { MiB } from '../base/limits.ts'
@@ -14,13 +15,16 @@ import { makePage, type PageTask } from './page-task.ts'
 import type { Program } from './program.ts'
 import { earlierOf, earliestIn, noLives, type RowOrigins } from './row-origins.ts'
 
-/** Documents that were found, and the items that they are. */
+/** Documents that were found, and the items that they come from. */
 export interface FoundRows {
   readonly rows: readonly Uint8Array[]
   readonly origins: RowOrigins
 }
 
-/** A row, and the items that it comes from as numbers, if one of them can die while the row is held. */
+/**
+ * A row, and the items that it comes from, as numbers. There are no marks if none of the items can die while
+ * the row is held.
+ */
 export interface CollectedRow {
   readonly row: Uint8Array
   readonly marks: readonly number[] | undefined
@@ -30,7 +34,7 @@ export interface CollectedRow {
 export interface Collector {
   /** Finds the items; called once for each page of them. */
   program(): Program
-  /** Makes the rows of what was found. */
+  /** Makes rows from the items that were found. */
   run(found: AsyncIterable<FoundRows>, run: CollectorRun): AsyncIterable<readonly CollectedRow[]>
 }
 
@@ -69,7 +73,7 @@ export async function collectRows(
       for (const [name, value] of Object.entries(page.statistics)) statistics[name as keyof PageStatistics] += value
       hasLostOrder = page.hasLostOrder === true
       if (rows.length > 0 && !hasLostOrder) {
-        // Until they are worked through.
+        // Counts these rows until the collector has used them.
         using lease = leaseHere('work')
         lease?.add(page.statistics.bytesOut)
         yield { rows: rows as readonly Uint8Array[], origins }

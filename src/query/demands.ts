@@ -28,7 +28,7 @@ export interface Demands {
   readonly order: readonly { readonly path: IndexPath; readonly isDescending: boolean }[]
   /** Whether items that are equal in this order come last to first. Default: as the first path. */
   readonly isTieReversed?: boolean
-  /** What the filter and the order say of the ids of items; undefined when the order is another. */
+  /** What the filter and the order say of the ids of items; undefined if another order is wanted. */
   readonly ids?: IdDemands | undefined
   /** The demands are the whole filter: an item that satisfies them satisfies the filter. */
   readonly isWholeFilter: boolean

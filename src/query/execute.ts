@@ -49,18 +49,18 @@ export interface PageRequest {
   readonly position: PagePosition | undefined
   readonly rowsMax: number
   readonly bytesMax: number
-  /** Whether the page tells of which items its rows are (`Page.origins`). */
+  /** Whether the page says which items its rows come from (`Page.origins`). */
   readonly keepsOrigins?: boolean | undefined
   /** A page that needs more slices is given up with `WorkTooLong`, and then made elsewhere. */
   readonly slicesMax?: number | undefined
-  /** Ends the page early, with the signal's reason. Asked for when a slice is over. */
+  /** Called after each slice. If the signal is aborted, the page ends early with the signal's reason. */
   readonly signal?: (() => AbortSignal) | undefined
 }
 
 export interface Page {
-  /** In the form of their API. */
+  /** JSON texts or BSON bytes, depending on the API. */
   readonly rows: readonly Body[]
-  /** All rows lie in this memory, and nothing else. Whoever has copied them may give it up. */
+  /** The memory that holds all rows and nothing else. It may be freed after the rows were copied. */
   readonly piece?: Uint8Array
   /** If asked for: the items of the rows (`row-origins.ts`). */
   readonly origins?: RowOrigins
@@ -81,7 +81,7 @@ export interface PageStatistics {
   readonly elapsedMs: number
 }
 
-/** Bytes that the page holds while it is made are counted on a lease of its own, if its work has a lease. */
+/** If the work has a memory lease, the page counts the bytes that it holds on a lease of its own. */
 export async function executePage(request: PageRequest): Promise<Page> {
   using lease = leaseHere('work')
   const page = new PageUnderWay(request, lease)
@@ -91,7 +91,7 @@ export async function executePage(request: PageRequest): Promise<Page> {
 /** Memory of a row that is a value of the query language, as a multiple of the bytes of its item. */
 const valueFactor = 4
 
-/** A row, and its copy in the answer. */
+/** Memory of a row as a multiple of its bytes: the row, and its copy in the answer. */
 const rowFactor = 2
 
 class PageUnderWay {
@@ -160,7 +160,7 @@ class PageUnderWay {
       }
       if (batch.next === undefined) return this.#endOfSource()
       after = batch.next
-      // Otherwise a page might be followed by an empty one.
+      // After a part of a batch, read on even if the page is full. Otherwise the next page might be empty.
       const isFull = batch.isPart !== true && (this.#rows.length >= rowsMax || this.#bytesOut >= bytesMax)
       if (isFull || machine.monotonicMs() - this.#startMs > queryPageMsMax) {
         return this.#end({ passed, after, ...withinPosition(within) })
@@ -182,7 +182,8 @@ class PageUnderWay {
     const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct, this.#lease)
     const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct, this.#lease)
     let bytesOfItem = 0
-    // A row that stands for equal ones is not about one item, nor is a row that comes after all items.
+    // With DISTINCT, a row stands for several items, so it has no origin. Neither has a row that is made
+    // after the last item.
     const isTraced = keepsOrigins === true && program.distinct === undefined
     let originOfItem: RowOrigin | undefined
     let added = 0
@@ -318,7 +319,10 @@ class PageUnderWay {
   }
 }
 
-/** Deleted items are never met again, so only the last few entries are kept: the token stays short. */
+/**
+ * Entries of deleted items would stay for ever. So only the last few entries are kept, and the token stays
+ * short.
+ */
 function withinPosition(within: ReadonlyMap<number, number>): Pick<PagePosition, 'within'> {
   return within.size === 0 ? {} : { within: [...within].slice(-4) }
 }

@@ -1,6 +1,7 @@
 /**
- * A pipeline that a thread holds for a cursor. It reads by the server, and gives its results to the server,
- * which answers when it wants more.
+ * What a thread and the server say to each other while the thread holds a pipeline for a cursor. The thread
+ * reads documents through the server and gives its results to the server. The server answers when it wants
+ * more.
  */
 
 import type { PackedRows } from './packed-rows.ts'
@@ -9,7 +10,10 @@ import type { QueryStatement } from './statement.ts'
 /** The number of a stream of documents: 0 is the input of the pipeline. */
 export type StreamNumber = number
 
-/** A find without what only the thread can compute. Documents are BSON. */
+/**
+ * A find that the server runs for the thread. Conditions that only the thread can compute are left out.
+ * Documents are BSON.
+ */
 export interface HostedFind {
   readonly namespace: { readonly database: string; readonly collection: string }
   readonly filter: Uint8Array
@@ -24,12 +28,12 @@ export interface StreamHost {
   /** The next documents of a stream. Undefined: there are no more. */
   next(stream: StreamNumber): Promise<PackedRows | undefined>
   close(stream: StreamNumber): Promise<void> | void
-  /** Answered when more results are wanted. */
+  /** Resolves when more results are wanted. */
   give(results: PackedRows): Promise<void>
 }
 
 export interface HostedTask {
   readonly statement: QueryStatement
-  /** How many stages its input has been through. */
+  /** How many stages of the pipeline its input has already passed. */
   readonly passed: number
 }

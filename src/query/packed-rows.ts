@@ -13,8 +13,8 @@ export interface PackedRows {
   /** Where each row ends. */
   readonly ends: Uint32Array
   /**
-   * The items that the rows come from, if asked for: two numbers for each row of a page
-   * (`row-origins.ts`); for each collected row the number of its marks, then the marks.
+   * The items that the rows come from, if asked for. A page has two numbers for each row (`row-origins.ts`).
+   * Collected rows have, for each row, the number of its marks and then the marks.
    */
   readonly marks: Float64Array | undefined
 }
@@ -31,7 +31,7 @@ export interface CollectedRows {
   readonly untraced: EarliestLives | undefined
 }
 
-/** Undefined when the rows are text. */
+/** Undefined if there are no rows, or if they are text. */
 export function packRows(rows: readonly Body[], marks?: ArrayLike<number>): PackedRows | undefined {
   if (rows.length === 0 || !rows.every(row => row instanceof Uint8Array)) return undefined
   const ends = new Uint32Array(rows.length)

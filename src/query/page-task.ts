@@ -29,7 +29,7 @@ export interface PageTask {
   readonly range: ScanRange
   readonly at: Viewpoint
   readonly position: PagePosition | undefined
-  /** Rows before this one are skipped, if the program would not skip them. */
+  /** Rows before this one are skipped, even if the program itself skips fewer. */
   readonly first?: number | undefined
   readonly rowsMax: number
   readonly bytesMax: number
@@ -53,16 +53,16 @@ export interface RemotePageTask extends PageTask {
 export interface RemoteWork {
   /** Ends the work, with its reason. */
   readonly signal?: AbortSignal | undefined
-  /** Reads the container for a thread that cannot. If it fails, so does the work, with the same error. */
+  /** Reads the container for a thread that cannot. If it fails, the work fails with the same error. */
   readonly reader?: ContainerReader | undefined
-  /** The reader shows items that the store does not have, so every thread must read by it. */
+  /** The reader shows items that the store does not have, so every thread must read through it. */
   readonly mustRead?: boolean
 }
 
 export interface PageRunner {
   /** `stale`: the container's indexes have changed since the plan was made. */
   run(task: RemotePageTask, work?: RemoteWork): Promise<MadePage | 'stale'>
-  /** The same for rows that cannot come before the last item was read (`collect-rows.ts`). */
+  /** The same for rows that exist only after the last item was read (`collect-rows.ts`). */
   collect?(task: RemotePageTask, work?: RemoteWork): Promise<CollectedRows | 'stale'>
   /** Holds a pipeline for a cursor. Resolves when its last result was taken. */
   hold?(task: HostedTask, host: StreamHost, signal: AbortSignal): Promise<void>

@@ -1,7 +1,8 @@
 /**
- * Which item each row of a page comes from, as numbers, for rows that are held and judged again later: two
- * for each row, its life and its sequence number. A life is the second of writing of an item that inherits
- * its lifespan, or minus the own deadline of one that does not.
+ * Says which item each row of a page comes from, for rows that are held and judged again later. There are
+ * two numbers for each row: the life of its item, and the sequence number of its item. The life of an item
+ * that inherits its lifespan is the second in which it was written. The life of an item with a deadline of
+ * its own is minus that deadline.
  */
 
 import type { Origin } from '../document/bson/origin.ts'
@@ -13,7 +14,7 @@ export type RowOrigins = ArrayLike<number>
 
 type Judged = Pick<StoredItem, 'sequence' | 'ts' | 'deadline'>
 
-/** Of a row that no stored item is behind. It never dies. */
+/** The origin of a row that comes from no stored item. Such a row never dies. */
 export const noItem: RowOrigin = [-neverDeadline, -1]
 
 export function originOf({ sequence, ts, deadline }: Judged): RowOrigin {
@@ -38,12 +39,12 @@ export function documentOrigin(container: number, origins: RowOrigins, row: numb
   }
 }
 
-/** Whether a document is alive: neither it nor one that it needs is dead. */
+/** Whether the document of this origin is alive. The documents in `and` are judged separately. */
 export function isOriginAlive({ writtenAt, deadline }: Origin, { inheritedAfter, ownAfter }: Living): boolean {
   return writtenAt > inheritedAfter || deadline > ownAfter
 }
 
-/** The earliest times among some items: while even these are alive, all are. */
+/** The earliest times among some items. As long as these are alive, all of the items are. */
 export interface EarliestLives {
   readonly writtenAt: number
   readonly deadline: number

@@ -1,9 +1,9 @@
 /**
  * The sort key of a row: its order key (the encoded ORDER BY values), then a tie-breaker.
  *
- * The tie-breaker is the item's sequence number and the number of the row within the item. Ties are broken in
- * the direction of the first order key, as an index does: it is read from the front in ascending order of
- * (key, item), from the end in descending order.
+ * The tie-breaker is the item's sequence number and the number of the row within the item. Ties are broken
+ * in the direction of the first order key. An index does the same: read from the front, it has the ascending
+ * order of (key, item); read from the end, the descending order.
  */
 
 const sequenceBytes = 6

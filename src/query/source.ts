@@ -42,7 +42,7 @@ export interface ItemSource {
 export type SourcePlan =
   | { readonly kind: 'scan' }
   | { readonly kind: 'points'; readonly keys: readonly ItemKey[] }
-  /** These, and nothing is read. */
+  /** These items; nothing is read. */
   | { readonly kind: 'given'; readonly items: readonly StoredItem[] }
   | ({ readonly kind: 'index'; readonly isOrdered: boolean; readonly prefix: Uint8Array } & Pick<
       IndexRange,

@@ -40,7 +40,7 @@ export interface MqlStatement {
   readonly query: MqlFind | MqlCount | MqlDistinct | MqlPipeline | MqlEvaluation
 }
 
-/** What the expressions of a command can mention besides documents. */
+/** The variables that the expressions of a command can use. */
 export interface MqlVariables {
   /** `$$NOW`, milliseconds since 1970. */
   readonly now: bigint
@@ -75,7 +75,7 @@ export interface MqlDistinct extends MqlFilter {
   readonly idOrder: IdOrder | undefined
 }
 
-/** A pipeline, of which a part runs in one go: as far as it needs its own collection only. */
+/** A pipeline. The part that needs only its own collection runs in one go (`mql/pipeline/own-part.ts`). */
 export interface MqlPipeline {
   readonly kind: 'pipeline'
   /** A document whose field `pipeline` is the array of stages. */

@@ -1,4 +1,4 @@
-/** Keeps the first rows by sort key, no more than will be asked for. */
+/** Keeps the first `rowsMax` rows in sort key order. */
 
 import { RequestError } from '../base/error.ts'
 import { queryMemoryBytesMax } from '../base/limits.ts'

@@ -33,7 +33,10 @@ const scriptLogEncodedCharsMax = 8 * KiB
 /** Most writes of one run. They are one commit, and 5,000 blocked the event loop for 55 to 103 ms. */
 export const scriptWritesMax = 2000
 
-/** Jobs of promises between two looks at the time. The engine looks only once in ten thousand steps. */
+/**
+ * Promise jobs that run between two checks of the time. The engine itself checks only once in ten thousand
+ * steps.
+ */
 const jobsPerCheck = 10
 
 const readKinds: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])

@@ -64,7 +64,7 @@ export async function loadEngine(): Promise<ScriptEngine> {
   }
   // The engine's last output must not reach the terminal.
   const emscriptenModule: object = { print: () => {}, printErr: () => {} }
-  // Otherwise the engine reads its file beside its own module.
+  // Without embedded bytes, the engine reads its file beside its own module.
   const wasmBinary = embeddedBytes('quickjs.wasm')
   const options = { wasmMemory: wasmMemory as never, emscriptenModule, ...(wasmBinary && { wasmBinary }) }
   return new ScriptEngine(await newQuickJSWASMModuleFromVariant(newVariant(variant, options)), room)
@@ -155,8 +155,8 @@ export class EngineContext {
   }
 
   /**
-   * Runs pending promise jobs, and returns whether there are more. Errors in them belong to the promises. But
-   * when memory is used up the engine drops jobs without an error, so that is one here.
+   * Runs pending promise jobs, and returns whether there are more. Errors in them belong to the promises.
+   * But when memory is used up, the engine drops jobs without an error. Then this throws one.
    */
   runJobs(jobsMax: number): boolean {
     const { runtime } = this.#context

@@ -39,7 +39,10 @@ export class ScriptThreadLink {
     await this.#thread
   }
 
-  /** Rejects with the signal's reason if that ends the run. When it settles, the thread is free. */
+  /**
+   * Rejects with the signal's reason if the signal ends the run. When the promise settles, the thread is
+   * free.
+   */
   async run(message: Omit<RunMessage, 'kind' | 'run'>, host: ScriptHost, signal: AbortSignal): Promise<RunDone> {
     this.#thread ??= this.#start()
     const thread = await this.#thread
@@ -53,7 +56,7 @@ export class ScriptThreadLink {
     }
   }
 
-  /** Ends the thread, which runs no script. The memory of its engine never shrinks, and goes with it. */
+  /** Ends the thread, which must be idle. This frees the memory of its engine, which never shrinks. */
   async rest(): Promise<void> {
     const thread = this.#thread
     this.#thread = undefined
@@ -153,7 +156,7 @@ class Run {
     })
   }
 
-  /** Whatever the script is doing: nothing of it counts. */
+  /** Stops the run, whatever the script is doing. Nothing that it did counts. */
   #stop(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -170,8 +173,8 @@ class Run {
 
   /**
    * Answers waiting calls, and yields after each time slice: a thousand messages may arrive in one turn. The
-   * slice outlives this promise, because a thread that sends as fast as it is answered leaves nothing
-   * waiting after each call.
+   * start of the slice is kept from one run of this loop to the next: if the thread sends as fast as it is
+   * answered, no call waits after each answer, and the loop ends every time.
    */
   async #answer(): Promise<void> {
     for (;;) {

@@ -1,8 +1,8 @@
 /**
  * Decides whose scripts run next, and for how long while others wait.
  *
- * There are a few threads, and a script cannot be interrupted and continued. But it changes nothing before
- * it ends, so it can be stopped and run again from the start. That is how the threads are shared:
+ * There are a few threads, and a script cannot be paused and continued. But it changes nothing before it
+ * ends, so it can be stopped and run again from the start. That is how the threads are shared:
  *
  *   - While no other script waits, a script runs until its time limit.
  *   - When another waits for a thread, a run that has had its slice is displaced: it is stopped, and waits
@@ -11,7 +11,8 @@
  *     a script of some milliseconds waits for a short slice at most, whatever the others do.
  *   - Containers, partition keys and connections take turns (`fair-queue.ts`).
  *
- * A script that was displaced from every level has run for less than a third of the time in vain.
+ * A script that is displaced at the end of each limited slice has spent less than a third of its time limit
+ * in vain.
  */
 
 import { machine } from '../base/clock.ts'
@@ -25,7 +26,7 @@ import type { RunMessage } from './thread-messages.ts'
 /** Threads that run scripts: two for long ones, and one that only short ones use. */
 export const scriptThreadsMax = 3
 
-/** What a run may take while others wait, each time that it is run. */
+/** The slice of each level: how long a run may take while others wait. */
 export const scriptSlicesMs: readonly number[] = [50, 250, 1000, Number.POSITIVE_INFINITY]
 
 /** Runs from this level on leave one thread to the others. */
@@ -35,7 +36,7 @@ const longLevel = 2
 export const scriptRunsWaitingMax = 256
 export const scriptRunsOfContainerMax = 128
 
-/** Nobody waits longer than this; then there are too many scripts. */
+/** The longest wait for a thread. After it, the caller is told that there are too many scripts. */
 const scriptWaitMsMax = 15_000
 
 /** The threads end when no script ran for this time: each may have 64 MB, and starts again in some 50 ms. */
@@ -53,7 +54,7 @@ export interface TurnCaller {
 /** Gets its turn, or the reason why it gets none. */
 type Waiting = (turn: ScriptTurn | Error) => void
 
-/** Never seen outside: the work is done again. */
+/** Never reaches a caller: the work is done again. */
 const displaced = new CapacityError('unavailable', 'The script was displaced.', 0)
 
 /** A thread, for one caller and for a while. */
@@ -85,7 +86,7 @@ export class ScriptTurn {
     if (gone?.aborted) this.#onGone()
   }
 
-  /** Aborted when the turn must end: its time is over, the caller has gone, or others have waited. */
+  /** Aborted when the turn must end: its time is over, the caller has gone, or others wait. */
   get signal(): AbortSignal {
     return this.#over.signal
   }
@@ -137,7 +138,7 @@ export class ScriptTurns implements AsyncDisposable {
   readonly #links = Array.from({ length: scriptThreadsMax }, () => new ScriptThreadLink())
   readonly #idle = [...this.#links]
   readonly #running = new Set<ScriptTurn>()
-  /** One for each slice. */
+  /** One queue for each slice. */
   readonly #queues = scriptSlicesMs.map(() => new FairQueue<Waiting>())
   #nextShare: NodeJS.Timeout | undefined
   #rest: NodeJS.Timeout | undefined

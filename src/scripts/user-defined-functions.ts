@@ -148,7 +148,9 @@ export class FunctionSession {
   }
 }
 
-/** A function of another query has crashed the thread. */
+/**
+ * A function has crashed the thread, or had to be stopped with it. It may be a function of another query.
+ */
 function threadLost(): CapacityError {
   return new CapacityError('unavailable', 'The thread of user-defined functions was lost. Try again.', 0)
 }

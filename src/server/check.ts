@@ -27,7 +27,7 @@ export async function checkData(place: string, options: CheckOptions = {}): Prom
   if (!existsSync(place)) throw new RequestError('not_found', `There is no file or directory ${place}.`)
   const name = options.name ?? place
   if (statSync(place).isDirectory()) return checkedDirectory(place, { ...options, name })
-  // A server that uses its folder keeps the lock there.
+  // The data file of a directory is checked like its directory: a server that uses it has its lock there.
   if (basename(place) === dataFile) return checkedDirectory(dirname(place), { ...options, name })
   if (!isCompressed(place)) return checked(place, { ...options, name })
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-check-'))

@@ -173,7 +173,7 @@ export const serverFlags = {
 export type FlagName = keyof typeof serverFlags
 export type FlagValues = Readonly<Partial<Record<FlagName, string | boolean>>>
 
-/** The library has options instead of flags. */
+/** The name of a setting in errors. The library has options instead of flags. */
 export type SettingNames = (name: FlagName) => string
 
 const flagOf: SettingNames = name => serverFlags[name].flags.split(' ', 1)[0]!

@@ -18,7 +18,7 @@ export interface ReloadParts {
   readonly keys: AccountKeys
   readonly entra: EntraTokens
   readonly certificate: () => Promise<Certificate>
-  /** Those that are open; the list may grow. */
+  /** The listeners that are open; the list may grow. */
   readonly listeners: readonly Listener[]
   readonly log: Logger
 }

@@ -170,8 +170,8 @@ const clientErrors: Readonly<Record<string, readonly [status: string, content: o
 }
 
 /**
- * The http server never listens itself. The event starts its timeouts for slow connections. Bytes that are
- * not HTTP get an answer that looks like every other error.
+ * The http server never listens itself, so the event is sent here: it starts the timeouts for slow
+ * connections. Bytes that are not HTTP get an answer that looks like every other error.
  */
 function prepare(server: Server): void {
   server.emit('listening')

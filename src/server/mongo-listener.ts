@@ -91,7 +91,7 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     serve: (socket, first, protocol) => {
       gate.noteRequest(socket)
       serve(socket, first, protocol).catch(error => {
-        // The store being away was logged once; drivers come back every second.
+        // It was logged once that the store is away, and drivers come back every second.
         const level = error instanceof CapacityError ? 'debug' : 'error'
         log[level]({ error }, 'a connection to the Mongo port could not be served')
         socket.destroy()

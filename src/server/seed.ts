@@ -19,7 +19,7 @@ import type { Seed } from '../transfer/seed.ts'
 export async function seedStore(engine: Engine, imports: ImportSide, seed: Seed, log: Logger): Promise<void> {
   const { path } = seed
   const isEmpty = (await engine.catalog.databases()).length === 0
-  // An empty store is loaded whether or not it was before.
+  // An empty store is loaded, even if this seed was loaded before.
   const present = isEmpty ? undefined : await stateOf(engine)
   if (!isEmpty && present !== seed.digest) {
     log.info({ seed: path }, 'there is data already; the seed was not loaded')
@@ -35,7 +35,7 @@ export async function seedStore(engine: Engine, imports: ImportSide, seed: Seed,
     }
     items = await loadContainers(engine, imports, seed)
   } catch (error) {
-    // Otherwise the next start would find data, and not load the seed after it was mended.
+    // Otherwise the next start would find data, and would not load the corrected seed.
     for (const database of created) await engine.catalog.deleteDatabase(database)
     throw error
   }

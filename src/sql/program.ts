@@ -91,7 +91,7 @@ function sorted({ select, query }: PreparedQuery, frame: Frame): Steps {
     spend(steps)
     if (filter !== undefined && filter(frame) !== true) return true
     const keys = orderKeys.map(({ evaluate, isDescending }) => ({ value: evaluate(frame), isDescending }))
-    // As in the service's index: an item without any of the properties is not in the order.
+    // As in the service, an item that has none of the ORDER BY properties is left out.
     if (keys.length > 0 && keys.every(({ value }) => value === undefined)) return true
     const row = projectRow(select, frame)
     if (row === undefined) return true

@@ -56,7 +56,8 @@ export function formatOf(head: Buffer, name: string): InputFormat | undefined {
 /** Whether an object ends in its first line, as in JSON Lines. */
 function beginsWithWholeLine(head: Buffer): boolean {
   const end = head.indexOf(0x0a)
-  // A line that is longer than all we see: nobody prints one object so.
+  // The first line is longer than the head. A printed object with line breaks has shorter lines, so this is
+  // JSON Lines.
   if (end === -1) return true
   return /[}\]"\w]\s*$/.test(head.toString('utf8', 0, end)) && !/^\{\s*$/.test(head.toString('utf8', 0, end))
 }

@@ -1,9 +1,11 @@
 /**
- * Rows on their way to a server: for each its line, its refusal if it has one, and its bytes.
+ * The format in which `mayfly import` sends rows to a server: for each row its line, its refusal if it has
+ * one, and its bytes.
  *
- *   line: 4 bytes   refusal: 4 bytes of length, UTF-8   row: 4 bytes of length, UTF-8     (big endian)
+ *   line: 4 bytes   length of the refusal: 4 bytes   length of the row: 4 bytes     (big endian)
+ *   refusal: UTF-8   row: UTF-8
  *
- * A row that was refused already is sent without its bytes: the server counts it.
+ * A row that was refused already is sent without its bytes: the server only counts it.
  */
 
 import { RequestError } from '../base/error.ts'

@@ -74,7 +74,10 @@ export class InputError extends Error {
   }
 }
 
-/** Collects a row that arrives in several chunks. For a row that is too long, only the length is kept. */
+/**
+ * Collects a row that arrives in several chunks. For a row that is too long, only its first chunk and its
+ * length are kept.
+ */
 export class RowPieces {
   #pieces: Buffer[] = []
   length = 0

@@ -2,8 +2,8 @@
  * Decides the time to live of an imported row.
  *
  * Imported items get a new `_ts`, because they are written now. To keep its deadline, an item needs another
- * `ttl`. An export adds to each row with a deadline the facts to compute that:
- * `"_mayfly": {"exportedAt": seconds, "expiresAt": seconds}`. They are never stored.
+ * `ttl`. So an export adds two facts to each row with a deadline, which are never stored:
+ * `"_mayfly": {"exportedAt": seconds, "expiresAt": seconds}`.
  *
  *   mode        row with a deadline at export        row with its own ttl n and a _ts, not exported by Mayfly
  *   reset       ttl stays: a new life from now       ttl stays
@@ -26,9 +26,9 @@ export const exportProperty = '_mayfly'
 /** The note that an export adds to a row. */
 export interface ExportNote {
   readonly exportedAt: number
-  /** Absent: it has no deadline. */
+  /** Absent: the item has no deadline. */
   readonly expiresAt?: number
-  /** The item has no value at a path of the partition key, and shall be imported so. */
+  /** The item has no value at a path of the partition key, and is imported without one. */
   readonly hasNoKey?: true
 }
 

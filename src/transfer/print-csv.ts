@@ -1,8 +1,8 @@
 /**
  * Prints rows as CSV, so that `split-csv.ts` reads the same values again.
  *
- * A whole item comes without the properties that Mayfly adds to it, except `_ts`: they say nothing to people,
- * and an import does not store them. A row that names some of them has those.
+ * A row that is a whole item is printed without the properties that Mayfly adds, except `_ts`: they say
+ * nothing to people, and an import does not store them. A row that has only some of them keeps these.
  *
  * Text that could be taken for something else ("7", "true", an empty text) is printed as a JSON text, with
  * quotes. Numbers that JavaScript prints otherwise (1.0, or more digits than a double has) come back as

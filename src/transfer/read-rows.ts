@@ -1,7 +1,7 @@
 /**
  * Reads the rows of an input: decompresses it, finds out its format, and cuts it into batches of rows.
  *
- * Memory does not grow with the input: a batch is read after the last one was taken.
+ * Memory does not grow with the input: a batch is read after the batch before it was taken.
  */
 
 import { Readable } from 'node:stream'
@@ -98,7 +98,7 @@ class Batches {
     this.#rowsMax = rowsMax
   }
 
-  /** Rows count even if reading them ends with an error. */
+  /** Adds the rows that were read, even if reading ends with an error. */
   add(read: (rows: InputRow[]) => void): void {
     const found: InputRow[] = []
     try {
@@ -134,7 +134,7 @@ class Batches {
   }
 }
 
-/** Chunks of which the first can be inspected before they are read. */
+/** A stream of chunks whose beginning can be inspected before it is read. */
 class HeadStream implements AsyncIterable<Buffer> {
   readonly #chunks: AsyncIterator<Buffer>
   #waiting: Buffer[] = []

@@ -1,5 +1,5 @@
 /**
- * CSV (RFC 4180): the first record has the column names, every other one is a row.
+ * Splits CSV (RFC 4180) into rows: the first record has the column names, every other one is a row.
  *
  * A cell becomes the JSON value that it is written as, if there is no doubt about it:
  *
@@ -25,7 +25,7 @@ import {
 
 const newline = 0x0a
 const quote = 0x22
-/** What may separate the names of columns, until it is known which of them does. */
+/** The possible separators. The header shows which one is used. */
 const separators = ',;\t'
 
 export class CsvSplitter implements RowSplitter {
@@ -58,7 +58,7 @@ export class CsvSplitter implements RowSplitter {
 
   /**
    * A record ends with a line, unless the end of the line is inside quotes. Only a cell that begins with a
-   * quote is quoted: in `5" pipe` the quote means nothing, and costs this row alone.
+   * quote is quoted: in `5" pipe` the quote opens nothing, and only this row is refused.
    */
   split(chunk: Buffer, rows: InputRow[]): void {
     let start = 0
@@ -74,7 +74,7 @@ export class CsvSplitter implements RowSplitter {
           this.#isQuoted = false
           closedAt = nextQuote
         } else if (closedAt === nextQuote - 1 || this.#isBetweenCells(before)) {
-          // Behind a closing quote it is the second of two, which are one inside the cell.
+          // A quote directly after a closing quote: the two are one quote inside the cell, which goes on.
           this.#isQuoted = true
           this.#quoteLine = this.#line
         }
@@ -93,7 +93,7 @@ export class CsvSplitter implements RowSplitter {
     this.#hasJustClosed = closedAt === chunk.length - 1
   }
 
-  /** Whether a cell begins behind this byte. */
+  /** Whether a cell begins after this byte. */
   #isBetweenCells(byte: number | undefined): boolean {
     if (byte === undefined || byte === newline) return true
     return (this.#separator ?? separators).includes(String.fromCharCode(byte))

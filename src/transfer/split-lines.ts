@@ -1,4 +1,4 @@
-/** JSON Lines: every line that is not empty is a row. */
+/** Splits JSON Lines into rows: every line that is not empty is a row. */
 
 import { type InputPlace, type InputRow, RowPieces, type RowSplitter, tooLongText } from './input.ts'
 

@@ -1,8 +1,9 @@
 /**
- * JSON: the elements of one array, or JSON texts one after the other, over any number of lines.
+ * Splits JSON into rows: the elements of one array, or JSON texts one after the other, over any number of
+ * lines.
  *
- * It only counts brackets outside of strings. Whether a row is valid JSON is found out by whoever parses it:
- * then a mistake inside a row costs that row alone. A mistake between two rows ends the reading.
+ * It only counts brackets outside of strings. The parser that reads a row later checks that the row is valid
+ * JSON. So a mistake inside a row costs only that row. A mistake between two rows ends the reading.
  */
 
 import {
@@ -25,7 +26,7 @@ const closeBracket = 0x5d
 
 /**
  * `start`: nothing was read. `next`: a value, or the end of an array that has none. `value`: after a comma.
- * `after`: behind a value of an array. `done`: behind the array.
+ * `after`: after a value of an array. `done`: after the array.
  */
 type Between = 'start' | 'next' | 'value' | 'after' | 'done'
 
@@ -105,7 +106,7 @@ export class ValueSplitter implements RowSplitter {
     }
   }
 
-  /** The position behind the value, if it ends in this chunk. */
+  /** The position after the value, if it ends in this chunk. */
   #endOfBrackets(chunk: Buffer, from: number): number | undefined {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at]!

@@ -37,8 +37,8 @@ export interface ImportAnswer {
 
 export interface ImportTarget {
   /**
-   * Does for these rows what can be done while others are stored. `from`: rows of the import before these.
-   * What it returns stores them: when that resolves, they are durable.
+   * Prepares rows while earlier rows are still being stored. `from`: the number of rows of the import before
+   * these. The returned function stores the rows; when its promise resolves, they are durable.
    */
   prepare(rows: readonly InputRow[], from: number): () => Promise<ImportAnswer>
 }

@@ -1,4 +1,4 @@
-/** Says of a file that is to be read why it cannot be. */
+/** Makes the error for a file that cannot be read, with the reason. */
 
 import { RequestError } from '../base/error.ts'
 

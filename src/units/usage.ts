@@ -108,7 +108,7 @@ export class UsageRecord {
     return ring
   }
 
-  /** The one that was used the longest time ago. */
+  /** Forgets the container whose last use is the longest ago. */
   #forgetOne(): void {
     let oldest: number | undefined
     let second = Number.POSITIVE_INFINITY

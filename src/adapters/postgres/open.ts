@@ -37,10 +37,10 @@ export interface PostgresOptions {
   readonly url: string
   /** Makes this gateway's clock, which must not start before the moment that was stored last. */
   readonly clock: (stored: StoredTime) => Clock
-  /** The store cannot go on: its tables are gone. */
+  /** Called when the store cannot go on, because its tables are gone. */
   readonly onFatal: (error: Error) => void
   readonly onCondition?: OnCondition | undefined
-  /** Is given a function that counts the connections. */
+  /** Called with a function that counts the connections. */
   readonly onOpened?: ((countConnections: () => Readonly<Record<string, number>>) => void) | undefined
   /** Makes the index keys of bodies. The default knows JSON bodies only. */
   readonly keysOf?: KeyMaker
@@ -231,7 +231,7 @@ class PostgresStore implements Store {
     return this.#log.read(container, range, page)
   }
 
-  /** Log entries have the numbers of versions. */
+  /** Log entries are numbered by versions, so the log ends where the change order ends. */
   logNow(container: ContainerRecord) {
     return this.#changes.now(container)
   }

@@ -25,7 +25,8 @@ interface Row extends BodyColumns {
 type HasFixedDeadlines = (container: ContainerRecord) => boolean
 
 /**
- * The log of a deleted container is kept for a day. An end that is further away was set by a wrong clock.
+ * The log of a deleted container is kept for a day. If its end is more than a week away, a wrong clock has
+ * set it.
  */
 const keptSecondsMax = 7 * 86_400
 
@@ -134,7 +135,9 @@ export class PostgresRestamping {
   }
 }
 
-/** Only the keys that contain the stamp differ. */
+/**
+ * Replaces the index entries of an item whose stamp has changed. Only keys that contain the stamp differ.
+ */
 async function moveEntries(
   session: PostgresSession,
   change: {

@@ -1,9 +1,9 @@
 /**
- * Moves the contents of a database in PostgreSQL out, or into one that has none: see `store/transfer.ts`.
+ * Moves the contents out of a database in PostgreSQL, or into an empty one: see `store/transfer.ts`.
  *
- * During a move there is a table `transfer`, and no gateway opens the database. It says how far the move has
- * come. Rows behind that are put in again when the move is resumed: in a cluster the table and the rows are
- * on two machines.
+ * During a move there is a table `transfer`, and no gateway opens the database. The table says how far the
+ * move has come. Rows behind that point are put in again when the move is resumed: in a cluster the table
+ * and the rows are on two machines.
  */
 
 import { RequestError } from '../../base/error.ts'

@@ -112,7 +112,8 @@ export class SqliteCatalog implements Participant {
   }
 
   /**
-   * Finds it by number: a container that was deleted and created again under the same name is another one.
+   * Finds the container by its number: one that was deleted and created again under the same name is another
+   * one.
    */
   openContainer(container: ContainerRecord): OpenContainer | undefined {
     return this.#containers.get(container.number)

@@ -237,7 +237,8 @@ export class ContainerItems implements Participant {
       this.#insert.run(sequence, key.epk, key.pk, key.id, moment, deadline, version, body)
       this.#counters.rows++
     } else if (alive.ts === moment && alive.deadline === deadline) {
-      // SQLite rewrites the entries of every index whose columns a statement names.
+      // This statement names only the columns that change: SQLite rewrites the entries of every index whose
+      // columns a statement names.
       this.#updateBody.run(version, body, sequence)
     } else {
       this.#update.run(moment, deadline, version, body, sequence)

@@ -55,7 +55,7 @@ const columns = `number, kind, epk, pk, id, version, sequence, ts, body,
         previous_version AS previousVersion, previous_body AS previousBody`
 
 export class SqliteChangeLog implements Participant {
-  /** They know the committed entries only. */
+  /** Readers of the journal that wait. They are told of committed entries only. */
   readonly waiters: JournalWaiters
   readonly #clock: Clock
   readonly #append: StatementSync

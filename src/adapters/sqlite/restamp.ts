@@ -17,7 +17,8 @@ interface Pass {
 }
 
 /**
- * The log of a deleted container is kept for a day. An end that is further away was set by a wrong clock.
+ * The log of a deleted container is kept for a day. If its end is more than a week away, a wrong clock has
+ * set it.
  */
 const keptSecondsMax = 7 * 86_400
 

@@ -71,7 +71,10 @@ export class TimeRow {
     this.write(this.#mark)
   }
 
-  /** A second before the stored one: the clock came back. After two returns the smaller distance counts. */
+  /**
+   * If a second is before the stored one, the clock came back. After two returns the smaller distance
+   * counts.
+   */
   #aheadAfter(now: EpochSeconds): number | null {
     if (now >= this.#mark) return this.#ahead
     const ahead = Math.max(this.#mark - now, this.#clock.returnedSeconds)

@@ -108,7 +108,7 @@ export class Turns {
   readMoment(): EpochSeconds {
     if (this.#failure) throw this.#failure
     const now = this.#clock.now()
-    // While the disk refuses writes, the mark is late, and the next commit stores it.
+    // While the disk refuses writes, the second is not stored here. The next commit stores it.
     if (now !== this.#timeRow.mark && this.#disk?.refusal === undefined) this.#storeTime(now)
     return now
   }
@@ -149,8 +149,8 @@ export class Turns {
   }
 
   /**
-   * Runs the work in the next commit. Work that frees room may run on a full disk. The bytes, which are an
-   * estimate, decide only who goes first.
+   * Runs the work in the next commit. Work that frees room may run on a full disk. The bytes are an
+   * estimate: they only decide in which queue the work waits, and how much work shares a commit.
    */
   write<T>(work: WriteWork<T>, { freesRoom = false, steps = 1, bytes = 0 } = {}): Promise<T> {
     if (this.#failure) return Promise.reject(this.#failure)
@@ -167,7 +167,7 @@ export class Turns {
     return disk.isFull && freesRoom ? undefined : disk.refusal
   }
 
-  /** Called by work. */
+  /** Called by work, with the bytes that it has written. */
   wrote(bytes: number): void {
     this.#bytesWritten += bytes
   }
@@ -371,7 +371,10 @@ export class Turns {
     this.#unlessFatal(() => this.#checkpoints!.run())
   }
 
-  /** Called about once a second, when nothing else is to be done. */
+  /**
+   * Looks after the disk, and cuts the WAL if it is hardly used. Called about once a second, when nothing
+   * else is to be done.
+   */
   cutQuietLog(): void {
     if (this.#failure !== undefined) return
     this.#endReads()

@@ -13,9 +13,9 @@ import { commitBytesMax, groupWritesMax, KiB } from '../../base/limits.ts'
 const smallStepsMax = 32
 
 /**
- * Bytes of all small writes that wait: about a millisecond. When they are reached, further writes of some
- * kilobytes count as large too. Otherwise 100 items of 20 KB in one request would make two commits that all
- * others wait for.
+ * The most bytes of small writes that wait: about a millisecond of work. When they are reached, further
+ * writes of some kilobytes count as large too. Otherwise 100 items of 20 KB in one request would make two
+ * commits that all others wait for.
  */
 const smallBytesMax = 256 * KiB
 const tinyBytesMax = 4 * KiB

@@ -107,10 +107,10 @@ export function modDecimals(left: Decimal, right: Decimal): Decimal {
   return roundDecimal(finite(left.isNegative, dividend % divisor, exponent))
 }
 
-/** Rounds to so many decimal places. A negative number of places means tens, hundreds and so on. */
+/** Rounds to `place` decimal places. A negative number of places means tens, hundreds and so on. */
 export function roundToPlace(decimal: Decimal, place: number, mode: RoundingMode): Decimal {
   if (decimal.kind !== 'finite' || -place <= decimal.exponent) {
-    // MongoDB shows as many places as asked for, if there are digits for them.
+    // MongoDB adds zeros up to the place that was asked for, as far as 34 digits allow.
     if (decimal.kind !== 'finite') return decimal
     const shift = Math.min(decimal.exponent + place, decimalDigitsMax - digitsOf(decimal.coefficient))
     return shift <= 0
@@ -282,7 +282,8 @@ export function powDecimals(base: Decimal, exponent: Decimal): Decimal {
   const exact = whole === undefined ? undefined : exactPower(magnitude, whole)
   if (exact !== undefined) return roundDecimal(finite(base.isNegative && isOdd, exact.coefficient, exact.exponent))
   if (size === 0) return finite(base.isNegative && isOdd, 1n, 0)
-  // The logarithm is multiplied by up to 10^6 before the result leaves the range of exponents.
+  // A base other than 1 has a logarithm of at least 10^-34 in size. Times 10^42, it leaves the range of
+  // exponents.
   if (digitsOf(exponent.coefficient) + exponent.exponent > 42) {
     return size > 0 !== exponent.isNegative
       ? infinity(base.isNegative && isOdd)

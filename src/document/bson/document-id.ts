@@ -28,7 +28,7 @@ export function storedId(document: Uint8Array): string {
 /** Ids up to this length are in the order of their values; longer ones may have a digest in them. */
 export const orderedIdLength = 2 * (idKeyBytesMax - 32)
 
-/** No value of this size has a key that long. */
+/** The key of a value of at most this size is never cut. */
 const surelyOrderedBytes = 64
 
 const typesOfAnySize: ReadonlySet<number> = new Set([

@@ -1,9 +1,9 @@
-/** Splits paths into documents into their parts. */
+/** The parts of dotted paths, in the form in which they are looked up in BSON bytes. */
 
 export interface PathPart {
   /** In UTF-8. */
   readonly name: Uint8Array
-  /** The part may mean an array element. */
+  /** Whether the part may be the index of an array element. */
   readonly isNumber: boolean
 }
 

@@ -1,13 +1,13 @@
 /**
  * Prints BSON as extended JSON (the specification of MongoDB, version 2).
  *
- *   canonical   every type is kept; what others read
- *   editable    the same, but dates from 1970 to 9999 as ISO text: what people edit
- *   relaxed     numbers as JSON numbers; for display only
+ *   canonical   keeps every type; for other programs
+ *   editable    the same, but dates from 1970 to 9999 are ISO text; for people who edit it
+ *   relaxed     numbers are JSON numbers; for display only
  *
- * Fields keep their order, repeated names and names that look like numbers. A document that has a field such
- * as `$date` itself cannot be told from a date: whoever lets people edit the text parses it again, and
- * compares.
+ * Fields keep their order, repeated names and names that look like numbers. A document with a field of its
+ * own that is named `$date` looks like a date. So a caller that lets people edit the text must parse it again
+ * and compare.
  */
 
 import { type Steps, withoutTurns } from '../../base/steps.ts'
@@ -23,7 +23,7 @@ export interface ExtendedJsonLayout {
   readonly mode: ExtendedJsonMode
   /** Spaces for each level; 0 for one line. */
   readonly indent?: number
-  /** More than this is not wanted: the rest of the parts may be left out. */
+  /** Parts behind this many characters may be left out. */
   readonly charsMax?: number
 }
 
@@ -40,7 +40,7 @@ export function* printInSteps(
 ): Steps<string> {
   const pieces: string[] = []
   let parts: string[] = []
-  // A part has one character at least.
+  // Every part has at least one character, so the wanted characters are within this many parts.
   let partsLeft = charsMax
   const open: OpenPart[] = []
   for (let next = value; ; ) {
@@ -76,7 +76,7 @@ export function* printInSteps(
   }
 }
 
-/** A document or array of which a part is printed. Its bytes are decoded one after the other. */
+/** A document or array that is being printed. If it has bytes, they are decoded one part at a time. */
 class OpenPart {
   readonly indent: number
   readonly start: string
@@ -87,7 +87,7 @@ class OpenPart {
   readonly #lineOfParts: string
   readonly #after: string
   #count = 0
-  /** The part that comes next. */
+  /** The current part: `next` moves on to it. */
   name: string | undefined
   value!: Value
 
@@ -118,7 +118,7 @@ class OpenPart {
     return true
   }
 
-  /** Stands before the part. */
+  /** The text before the current part. */
   get lead(): string {
     return this.#count === 1 ? this.#lineOfParts : `,${this.#lineOfParts}`
   }

@@ -67,7 +67,7 @@ function highEnd(max: Value, isInclusive: boolean, collation: Collation | undefi
   return isInclusive ? successor(key) : key
 }
 
-/** The lowest values that can be below a bound. NaN is below nothing. */
+/** The lowest key of the values that can be below `max`. NaN is not below any number. */
 function lowestComparable({ max }: { readonly max: Value }): Uint8Array {
   if (max.type === bsonType.maxKey) return first
   const itsRank = rankOf(max.type)

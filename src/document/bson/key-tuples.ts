@@ -7,8 +7,8 @@
  *   { a: [{ b: 1, c: 2 }, { b: 3 }] }    by a.b, a.c    (1, 2) (3, null)
  *   { a: [] }                            by a           (undefined)
  *
- * A missing value counts as null. An array directly within an array is a value. A number in a path means the
- * element with that index, unless elements of the array have a field of that name. Two paths into two
+ * A missing value counts as null. An array directly within an array is not entered. A number in a path means
+ * the element with that index, unless elements of the array have a field of that name. Two paths into two
  * different arrays would make a tuple for each pair of elements; this is refused, as MongoDB does.
  */
 

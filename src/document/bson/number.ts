@@ -89,7 +89,7 @@ function doubleToDecimal(value: number): Decimal {
   const excess = digitsOf(coefficient) - doubleDigits
   if (excess <= 0) return finite(isNegative, coefficient * powerOfTen(-excess), exponent + excess)
   const rounded = divideRounded(coefficient, powerOfTen(excess), 'half-even', isNegative)
-  // 999…9.5 is rounded up to a one with one zero too many.
+  // 999…9.5 is rounded up to 1000…0, which has one digit too many.
   const isLonger = digitsOf(rounded) > doubleDigits
   return finite(isNegative, isLonger ? rounded / 10n : rounded, exponent + excess + (isLonger ? 1 : 0))
 }
@@ -108,7 +108,7 @@ export function exactDecimal(value: number): Decimal {
   const fraction = bits & 0xfffffffffffffn
   const mantissa = biased === 0 ? fraction : fraction | 0x10000000000000n
   const power = Math.max(biased, 1) - 1075
-  // It is not an integer, so the power is negative, and m / 2^n is m * 5^n / 10^n.
+  // The value is not an integer, so the power is negative, and m / 2^n is m * 5^n / 10^n.
   return finite(isNegative, mantissa * 5n ** BigInt(-power), power)
 }
 
@@ -150,7 +150,10 @@ export function decimal128(decimal: Decimal): Decimal128Value {
   return packDecimal(decimal)
 }
 
-/** The integer in the type of its operands; undefined if even an int64 cannot hold it. */
+/**
+ * The integer as an int32, or as an int64 if an operand is one (`isWide`) or if it needs one. Undefined if it
+ * does not fit an int64.
+ */
 function integer(value: bigint, isWide: boolean): NumericValue | undefined {
   if (!isWide && value >= BigInt(int32Min) && value <= BigInt(int32Max)) return int32(Number(value))
   return value >= int64Min && value <= int64Max ? int64(value) : undefined
@@ -264,7 +267,7 @@ export function floor(value: NumericValue): NumericValue {
   return toInteger(value, Math.floor, 'floor')
 }
 
-/** Rounds to so many decimal places, half to even. A negative number means tens, hundreds and so on. */
+/** Rounds to `place` decimal places, half to even. A negative number means tens, hundreds and so on. */
 export function round(value: NumericValue, place = 0): NumericValue | undefined {
   return toPlace(value, place, 'half-even')
 }
@@ -318,7 +321,7 @@ export function log10(value: NumericValue): NumericValue {
   return real(value, Math.log10, log10Decimal)
 }
 
-/** Integers give an integer if the result is one and fits, otherwise a double. */
+/** Two integers give an integer if the result is one and fits an int64, otherwise a double. */
 export function pow(base: NumericValue, exponent: NumericValue): NumericValue {
   if (base.type === bsonType.decimal128 || exponent.type === bsonType.decimal128) {
     return decimal128(powDecimals(toDecimal(base), toDecimal(exponent)))
@@ -329,7 +332,7 @@ export function pow(base: NumericValue, exponent: NumericValue): NumericValue {
   const whole = BigInt(base.value)
   const power = BigInt(exponent.value)
   const isWide = base.type === bsonType.int64 || exponent.type === bsonType.int64
-  // With an exponent above 64, only -1, 0 and 1 have powers that fit.
+  // With an exponent of 64 or more, only -1, 0 and 1 have powers that fit.
   const isSmall = whole >= -1n && whole <= 1n
   if (isSmall && (power >= 0n || whole !== 0n)) {
     const small = power < 0n ? -power : power
@@ -358,7 +361,7 @@ export function truncatedInteger(value: NumericValue): bigint | undefined {
   return whole === undefined ? undefined : exactInteger(whole)
 }
 
-/** A number as MongoDB prints it: the shortest exact digits, with an exponent outside 1e-5 to 1e16. */
+/** A number as MongoDB prints it: the shortest exact digits, with an exponent below 1e-4 and from 1e16 on. */
 export function printNumber(value: NumericValue): string {
   if (value.type === bsonType.decimal128) return printDecimal(unpackDecimal(value))
   if (value.type !== bsonType.double) return value.value.toString()

@@ -163,7 +163,7 @@ function writeNumber(bytes: Uint8Array, type: number, start: number): void {
 
 function writeExactDouble(value: number): void {
   if (Number.isNaN(value)) {
-    // Nine zeros, below the bytes of -Infinity.
+    // Nine zero bytes are below the bytes of -Infinity.
     writer.writeUint32(0)
     writer.writeUint32(0)
     writer.writeByte(0)

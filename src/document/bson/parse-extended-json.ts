@@ -1,9 +1,9 @@
 /**
  * Reads extended JSON, canonical or relaxed, as BSON: types, the order of fields and repeated names are kept.
  *
- * `{"$regex": …}` stays a document, because in a filter it is an operator; the type is
- * `$regularExpression`. Whole numbers are int32 or int64 if they fit, others double. What begins like a type
- * and is none (`{"$oid": 7}`) is refused with its place.
+ * `{"$regex": …}` stays a document, because in a filter it is an operator; the type is `$regularExpression`.
+ * Whole numbers are int32 or int64 if they fit, others double. An object that begins like a type but is not
+ * valid (`{"$oid": 7}`) is refused. The error tells its place in the text.
  */
 
 import { type Steps, withoutTurns } from '../../base/steps.ts'
@@ -47,7 +47,7 @@ export function* parseInSteps(text: string): Steps<Value> {
   return values.last
 }
 
-/** The same for a text that must be one document. */
+/** Reads a text that must be one document. */
 export function parseExtendedDocument(text: string): BsonDocument {
   return withoutTurns(parseDocumentInSteps(text))
 }
@@ -58,10 +58,10 @@ export function* parseDocumentInSteps(text: string): Steps<BsonDocument> {
   return new JsonReader(text).fail('the text must be one document: { … }')
 }
 
-/** An object or array of which a part is read. */
+/** An object or array that is being read. */
 interface OpenPart {
   readonly start: number
-  /** Undefined: it is an array. */
+  /** Undefined for an array. */
   readonly fields: Field[] | undefined
   readonly elements: Value[]
   name: string
@@ -70,10 +70,10 @@ interface OpenPart {
 
 const noElements: Value[] = []
 
-/** Makes values of what is read. */
+/** Builds BSON values from the parts that the reader reports. */
 class ReadValues implements JsonVisitor {
   readonly #reader: JsonReader
-  /** The innermost one. */
+  /** The innermost object or array that is not complete. */
   #open: OpenPart | undefined
   #last: Value = nullValue
 
@@ -81,7 +81,7 @@ class ReadValues implements JsonVisitor {
     this.#reader = reader
   }
 
-  /** The value that was complete last: in the end, all of the text. */
+  /** The value that was completed last. At the end of the text it is the whole value. */
   get last(): Value {
     return this.#last
   }
@@ -126,7 +126,7 @@ class ReadValues implements JsonVisitor {
   }
 }
 
-/** More than the digits of an int64, and its sign. BigInt takes seconds for a million digits. */
+/** The 19 digits of an int64 and its sign. BigInt takes seconds for a million digits. */
 const wholeCharsMax = 20
 
 function numberOf(written: string): Value {
@@ -175,7 +175,7 @@ function wholeOf(value: Value | undefined): bigint | undefined {
 const whole = /^-?\d{1,20}$/
 const hex24 = /^[0-9a-fA-F]{24}$/
 
-/** By the first name. undefined: the rest does not fit. */
+/** The types, by the first field name. They return undefined if the fields do not fit. */
 const types: Readonly<Record<string, (parts: Parts) => Value | undefined>> = {
   $oid: parts => {
     const text = parts.text('$oid')

@@ -1,7 +1,7 @@
 /**
- * Values with origins (`origin.ts`): how they get them, and what is left of them when documents die.
+ * Gives values their origins (`origin.ts`), and takes out of values the parts whose documents are dead.
  *
- * A document or array that has bytes may have an origin, but has none inside.
+ * A document or array that is a view of bytes may have an origin, but the parts within it have none.
  */
 
 import { bothOf, type IsAlive, type Origin } from './origin.ts'
@@ -15,14 +15,15 @@ export function withOrigin<Some extends Value>(value: Some, origin: Origin | und
   return { ...value, origin }
 }
 
-/** The same value, which also needs the documents of an origin. */
+/** The same value, which now also needs the documents of `origin` to be alive. */
 export function comingFrom<Some extends Value>(value: Some, origin: Origin | undefined): Some {
   return origin === undefined ? value : withOrigin(value, bothOf(value.origin, origin))
 }
 
 /**
- * The extreme of many values is computed from all of them, so a number stays when its document is dead. A
- * document or an array shows more than an extreme, and goes with its document.
+ * A value as the smallest or largest of many. It is computed from all of them, so a scalar loses its origin
+ * and stays when its document is dead. A document or an array shows more than an extreme, so it keeps its
+ * origin.
  */
 export function asExtreme(value: Value): Value {
   const isShown = value.type === bsonType.document || value.type === bsonType.array
@@ -41,12 +42,12 @@ export function* originsIn(value: Value): Generator<Origin> {
   }
 }
 
-/** What may be shown of a document: dead elements of arrays are left out, dead fields are null. */
+/** The part of a document that may be shown: dead elements of arrays are left out, dead fields are null. */
 export function livingPart(document: BsonDocument, isAlive: IsAlive): BsonDocument | undefined {
   return livingValue(document, isAlive) as BsonDocument | undefined
 }
 
-/** The same value if all of it is alive. Recurses as deep as values nest. */
+/** The living part of a value; the same value if all of it is alive. Recurses as deep as values nest. */
 function livingValue(value: Value, isAlive: IsAlive): Value | undefined {
   if (value.origin !== undefined && !isAlive(value.origin)) return undefined
   if ((value.type !== bsonType.document && value.type !== bsonType.array) || !value.hasInnerOrigins()) return value

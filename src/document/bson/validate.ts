@@ -12,7 +12,7 @@ import type { Steps } from '../../base/steps.ts'
 import { bsonType } from './types.ts'
 import { int32At } from './view.ts'
 
-/** MongoDB documents at most 100 levels of nesting for stored documents; its commands carry up to 180. */
+/** MongoDB allows at most 100 levels of nesting in stored documents, and up to 180 in commands. */
 export const bsonDepthMax = 100
 export const bsonCommandDepthMax = 180
 
@@ -103,7 +103,7 @@ export interface ValidateOptions {
   readonly wanted?: WantedFields
 }
 
-/** Ends of open documents. A validation in one go is synchronous, so one list serves all of these. */
+/** Ends of open documents. `validateDocument` is synchronous, so all its calls share one list. */
 const ends = new Int32Array(bsonCommandDepthMax + 1)
 
 /** From this length on the built-in check is faster than a loop (631 ns against 794 ns for 857 bytes). */
@@ -121,7 +121,7 @@ export function validateDocument(bytes: Uint8Array, options: ValidateOptions = {
 /** About half a millisecond of small elements. */
 const stepBytes = 64 * KiB
 
-/** The same in steps, for documents from this size on: other work has turns between two of them. */
+/** Documents from this size on are validated in steps: other work has turns between the steps. */
 export const bsonStepsBytesMin = 2 * stepBytes
 
 export function* validateInSteps(bytes: Uint8Array, options: ValidateOptions = {}): Steps<number> {
@@ -141,7 +141,7 @@ function openWhole(bytes: Uint8Array, { start = 0, end, wanted }: ValidateOption
   return documentEnd
 }
 
-/** Where a validation stands: before an element, within so many open documents. */
+/** The place of a validation: the next element, its depth, and the ends of the open documents. */
 interface Place {
   at: number
   depth: number
@@ -155,7 +155,7 @@ interface WalkOptions {
   readonly pauseAt: number
 }
 
-/** Goes on from a place. Whether it has come to the end of the document. */
+/** Continues from a place. Returns whether it has reached the end of the document. */
 function walk(bytes: Uint8Array, place: Place, { depthMax, wanted, pauseAt }: WalkOptions): boolean {
   const { ends } = place
   let { at, depth } = place

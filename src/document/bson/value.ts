@@ -141,7 +141,7 @@ export interface RawPart {
   readonly end: number
 }
 
-/** Fields or elements that are read between two looks whether to go on. */
+/** Fields or elements that are decoded between two calls of `spend`. */
 const readAtOnce = 512
 
 export class BsonDocument {
@@ -288,7 +288,7 @@ export class BsonArray {
 const depthMax = 200
 
 /**
- * Whether a value or something inside it has an origin. Each document and array looks once, since an
+ * Whether a value or something inside it has an origin. Each document and array caches its answer, since an
  * expression can build values that contain the same part very often.
  */
 export function isTraced(value: Value, depth = 0): boolean {

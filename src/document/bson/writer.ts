@@ -9,8 +9,8 @@ import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
 
 /**
- * Expressions and updates may build values that nest deeper than stored documents may, before they are
- * refused. No walk recurses further than this.
+ * Most levels that are written. Expressions and updates may build values that nest deeper than stored
+ * documents, before they are refused. No recursion over a value goes deeper than this.
  */
 export const bsonWriteDepthMax = 200
 
@@ -136,7 +136,7 @@ export class BsonWriter {
   #reserve(length: number): void {
     const needed = this.#end + length
     if (needed <= this.#buffer.length) return
-    // A value that an expression builds from shared parts can be astronomical.
+    // An expression can build a value of any size from parts that it uses many times.
     if (needed > bsonWriteBytesMax) throw new RequestError('too_large', 'A value is too large to be written.')
     const grown = largeBuffer(Math.max(needed, 2 * this.#buffer.length))
     this.#buffer.copy(grown, 0, 0, this.#end)
@@ -269,17 +269,17 @@ export function encodeDocument(document: BsonDocument | readonly Field[]): Buffe
 /** Values that one step writes, in less than half a millisecond. */
 const stepValues = 1000
 
-/** A document or array of which a part is written. */
+/** A document or array that is being written. */
 interface OpenPart {
   readonly parts: readonly (Field | Value)[]
   readonly isArray: boolean
   readonly start: number
-  /** Of the code whose scope it is. */
+  /** Where the code value starts, if this is its scope. */
   readonly codeStart: number | undefined
   at: number
 }
 
-/** The same for a large document. */
+/** Encodes a large document in steps. */
 export function* encodeInSteps(document: BsonDocument): Steps<Buffer> {
   const writer = new BsonWriter()
   const open: OpenPart[] = []

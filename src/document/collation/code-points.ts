@@ -1,9 +1,9 @@
-/** The characters from which the weights of a collation are found out. */
+/** Lists the assigned characters of Unicode. The weights of a collation are derived from their order. */
 
 const surrogates = [0xd800, 0xdfff] as const
 /** Syllables decompose into letters, which have the weights. */
 const hangul = [0xac00, 0xd7a3] as const
-/** No character is assigned between these planes. */
+/** No character is assigned in this range of planes. */
 const planeGap = [0x34000, 0xdffff] as const
 const lastAssigned = 0xe01ef
 

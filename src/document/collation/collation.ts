@@ -34,15 +34,19 @@ export interface CollationOptions {
  * a known one 1 us, and the key of one text is made without a pause.
  */
 export const collatedTextMax = 2048
-/** The part of a text that an index looks at. A weight has three bytes, so it is enough for most keys. */
+/**
+ * Characters of a long text that an index key is made from. A weight has three bytes, so these are enough for
+ * most keys.
+ */
 const textStart = 512
+/** The rest of a long text can change at most this many of the last bytes in the weights of its beginning. */
 const changeableBytes = 256
 
 export const collationVersion = process.versions.icu ?? ''
 
 /** Most collations that are kept in memory. */
 const collationsMax = 32
-/** Most tables that are kept. One is made anew when it is needed. */
+/** Most weight tables that are kept. A dropped one is made again when it is needed. */
 const tablesMax = 16
 const known = new Map<string, Collation>()
 const tables = new Map<string, WeightTable>()
@@ -54,7 +58,7 @@ export function collationOf(options: CollationOptions): Collation {
   return remembered(known, name, new Collation(options, name), collationsMax)
 }
 
-/** Maps keep the order in which entries were set: the first one was not used for the longest time. */
+/** Maps keep the order in which entries were set, so the first entry is the least recently used one. */
 function remembered<Entry>(entries: Map<string, Entry>, name: string, entry: Entry, entriesMax: number): Entry {
   entries.delete(name)
   entries.set(name, entry)
@@ -109,7 +113,10 @@ export class Collation {
     }
   }
 
-  /** What follows the beginning of a text can only change the last of its primary weights. */
+  /**
+   * The primary weights of the beginning of a long text, if these are enough for `bytesMax` bytes; otherwise
+   * undefined. The rest of the text can only change the last of them.
+   */
   #startOfKey(text: string, bytesMax: number): string | undefined {
     if (text.length <= textStart || bytesMax > textStart) return undefined
     const primary = this.#keys!.primaryOf(text.slice(0, textStart))
@@ -130,7 +137,10 @@ function checkedText(text: string): string {
   throw new RequestError('too_large', problem)
 }
 
-/** Most languages differ little from English. So the characters in its order are nearly in theirs. */
+/**
+ * Most languages differ little from English. So characters in English order are nearly in order already, and
+ * sorting them is fast.
+ */
 const english: CollationOptions = {
   ...{ language: 'en', strength: 3, caseLevel: false, caseFirst: 'off', numericOrdering: false },
   ...{ isShifted: false, isBackwards: false, version: collationVersion },
@@ -166,8 +176,9 @@ function collator(options: CollationOptions, sensitivity: Intl.CollatorOptions['
     ignorePunctuation: isShifted,
   } as Intl.CollatorOptions)
   if (!isShifted && !isBackwards && !numericOrdering) return compare
-  // ICU skips what both texts begin with. In these collations the rest may depend on it, and then two texts
-  // differ that are both equal to a third. The joiner has no weight, and with it nothing is skipped.
+  // ICU skips the common beginning of two texts. In these collations the order of the rest may depend on that
+  // beginning, and then two texts that equal a third one may differ. The joiner has no weight, and prevents
+  // skipping.
   return (left, right) => compare(joiner + left, right)
 }
 

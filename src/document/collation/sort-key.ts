@@ -1,10 +1,10 @@
 /**
  * Sort keys of texts: bytes whose order is the order of the collation.
  *
- * A text is cut into units that do not change each other's weights: mostly single characters. Most units have
- * been met before, so their weights are known. Levels follow one another, separated by a byte that is lower
- * than any weight. At the end of a level the lowest weight is left out: texts that are equal up to there have
- * equally many elements.
+ * A text is cut into units that do not change each other's weights: mostly single characters. The weights of
+ * units are cached. The levels of a key follow one another, separated by a byte that is lower than any
+ * weight. Lowest weights at the end of a level are left out. This keeps the order, because texts that are
+ * equal up to that level have equally many elements.
  */
 
 import {
@@ -32,9 +32,9 @@ export interface KeyShape {
 
 /** Most units whose weights are kept in memory. A text with new units is slower, not wrong. */
 const unitsMax = 10_000
-/** Units are checked together up to this number. */
+/** Most units that `#checked` compares at once. */
 const groupMax = 64
-/** Longer numbers count as several (as ICU has it). */
+/** Most digits of one number. A longer one counts as several, as in ICU. */
 const digitsMax = 254
 
 interface Unit extends Weights {
@@ -64,7 +64,7 @@ export class SortKeys {
     this.#asciiUnits = shape.isNumeric ? undefined : this.#plainAscii()
   }
 
-  /** Latin-1. */
+  /** The key of a text, as a string of Latin-1 characters: one for each byte. */
   keyOf(text: string): string {
     if (this.#asciiUnits !== undefined && ascii.test(text)) return this.#asciiKey(text, this.#asciiUnits)
     const normal = text.normalize('NFD')
@@ -198,7 +198,7 @@ export class SortKeys {
     const { isNumeric, isShifted } = this.#shape
     const ignoresMarksBehind = isShifted && this.#levels.secondary(text + anyMark, text) === 0
     if (isNumeric && isDigit([...text][0]!)) return { ...this.#weightsOfNumber(text), ignoresMarksBehind }
-    // Ligatures have the weights of their letters, also where letters lie in a gap.
+    // Ligatures have the weights of their letters, also where these letters lie in a gap (weights.ts).
     const letters = text.normalize('NFKD')
     const isLigature = letters !== text && this.#levels.tertiary(letters, text) === 0
     const weights = isLigature ? joined(this.#weightsOf(this.#cut(letters))) : this.#weightsOfText(text)
@@ -215,7 +215,7 @@ export class SortKeys {
     }
   }
 
-  /** A mark within a unit that does not belong to it, such as the dot below an Ä in German phone books. */
+  /** Takes out a mark that does not belong to its unit, such as the dot below an Ä in German phone books. */
   #withoutMark(text: string): readonly [rest: string, mark: string] | undefined {
     const characters = [...text]
     for (let at = characters.length - 1; at > 0; at -= 1) {
@@ -225,7 +225,9 @@ export class SortKeys {
     return undefined
   }
 
-  /** A digit has its own weight. A longer number is above 9: by the number of its digits, then by them. */
+  /**
+   * A single digit has its own weight. Longer numbers come after 9, by their length, then by their digits.
+   */
   #weightsOfNumber(text: string): Weights {
     const digits = Array.from(text, digit => this.#valueOf(digit))
     let primary = ''

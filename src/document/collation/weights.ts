@@ -1,28 +1,29 @@
 /**
  * The weights of characters in a collation, for sort keys.
  *
- * JavaScript compares texts by a collation (Intl.Collator), but has no sort keys. So weights are found out by
- * comparing. In the algorithm of Unicode (UTS 10) a text is a list of elements: letters, each with a primary
- * weight, and marks without one. Texts are compared by all their primary weights, then by all secondary ones,
- * then by all tertiary ones.
+ * JavaScript compares texts by a collation (Intl.Collator), but has no sort keys. So weights are found by
+ * comparing texts. In the algorithm of Unicode (UTS 10) a text is a list of elements: letters, each with a
+ * primary weight, and marks without one. Texts are compared by all their primary weights, then by all
+ * secondary ones, then by all tertiary ones.
  *
  *   table      all characters in the order of the collation. Neighbours that are equal at the first level
- *              form a class; the classes are the primary weights. Of a letter that is more than one element
- *              (like œ) the first element is another character, so it makes no class.
- *   a text     its first element is the last class that is not above it; the second one is the last class
- *              that, behind the first, is not above it; and so on until the result is equal. The same with
- *              marks at the second level, and with the variants of each element at the third.
- *   a gap      some elements are no character's own, like the mark in œ. Then the weight lies between two
- *              known ones, and the position of the whole text in the table decides.
+ *              form a class; the classes are the primary weights. A letter of several elements (like œ) makes
+ *              no class, because its first element is another character.
+ *   a text     its first element is the highest class that is not above the text. The second element is the
+ *              highest class that, put behind the first, is not above the text; and so on, until the result
+ *              equals the text. Marks are found in the same way at the second level, and the variant of each
+ *              element at the third.
+ *   a gap      some elements belong to no single character, like the mark in œ. Their weight lies between two
+ *              known weights. The position of the whole text in the table orders texts within the gap.
  *
- * A combining grapheme joiner has no weight, and what stands before it does not contract with what follows.
+ * The combining grapheme joiner (`joiner`) has no weight. Characters before and behind it do not contract.
  */
 
 import { isAssigned } from './code-points.ts'
 
 export type CompareText = (left: string, right: string) => number
 
-/** How texts compare at each level, and all levels before it. */
+/** Comparisons of texts. Each looks at one level and all levels before it. */
 export interface Levels {
   readonly primary: CompareText
   readonly secondary: CompareText
@@ -30,7 +31,10 @@ export interface Levels {
   readonly caseLevel: CompareText
 }
 
-/** The weights of a text: one byte string per level. Those of texts that do not interact are concatenated. */
+/**
+ * The weights of a text: a byte string for each level, and for the secondary level a list of them, which can
+ * be reversed. The weights of texts that do not interact are concatenated.
+ */
 export interface Weights {
   readonly primary: string
   readonly secondary: readonly string[]
@@ -38,7 +42,7 @@ export interface Weights {
   readonly caseLevel: string
 }
 
-/** Thrown for a text whose weights cannot be found out. */
+/** Thrown for a text whose weights cannot be found. */
 export class NoWeights extends Error {}
 
 export const joiner = '\u034f'
@@ -68,7 +72,7 @@ export class WeightTable {
     this.#all = all
   }
 
-  /** Yields now and then. Characters that are nearly in order take less. */
+  /** Yields now and then. It takes less time if the characters are nearly in order. */
   static *build(levels: Levels, characters: readonly string[]): Generator<void, WeightTable> {
     const all = yield* sorted([...characters, ...contractions(levels)], levels.tertiary)
     const table = new WeightTable(levels, all)
@@ -173,7 +177,10 @@ export class WeightTable {
     }
   }
 
-  /** The position of a character among all, or of the first that is equal to it. */
+  /**
+   * The position in the table of the first character that is equal to the text at this level. An unassigned
+   * character is not in the table: it comes after all others, by its code point.
+   */
   #position(text: string, compare: CompareText): string {
     const [character, another] = text
     if (character !== undefined && another === undefined && !isAssigned(character)) {
@@ -230,7 +237,7 @@ export class WeightTable {
     const { secondary, tertiary } = this.#levels
     if (elements.length === 0) {
       if (tertiary(text, '') === 0) return ''
-      // What has neither a letter nor a mark is above every variant of them.
+      // A text without letters and marks is above every variant of a letter or mark.
       const weight = secondary(text, '') === 0 ? aboveVariants : variantWeight(1)
       return weight + this.#position(text, tertiary)
     }
@@ -299,7 +306,9 @@ function addVariant(variants: string[], character: string, compare: CompareText)
   if (variants.length === 0 || compare(variants.at(-1)!, character) !== 0) variants.push(character)
 }
 
-/** The last index for which `compare` is not positive, or -1. It must grow with the index. */
+/**
+ * The last index for which `compare` is not positive, or -1. What `compare` returns must grow with the index.
+ */
 function lastNotAbove(count: number, compare: (index: number) => number): number {
   let low = -1
   let high = count - 1
@@ -400,7 +409,7 @@ function gallop(texts: readonly string[], from: number, passes: (text: string) =
 
 const numberBase = 200
 
-/** Three bytes. */
+/** A number as three bytes that compare like it. */
 function number(value: number): string {
   const low = value % numberBase
   const middle = Math.floor(value / numberBase) % numberBase
@@ -413,7 +422,7 @@ function number(value: number): string {
 
 const kinds = { class: 0, number: 1, gap: 2 } as const
 
-/** A class, or what lies above it and below the next class. */
+/** The weight of a class, or of a number or a gap that lies between it and the next class. */
 export function primaryWeight(at: number, kind: keyof typeof kinds): string {
   return number(4 * at + kinds[kind])
 }
@@ -422,7 +431,7 @@ export function primaryWeight(at: number, kind: keyof typeof kinds): string {
 const lettersMax = 30
 const firstMarkByte = 0x40
 
-/** Odd: above the letter and below the next one. The most common weight is the lowest byte. */
+/** An odd number is a weight between a letter and the next one. The most common weight is the lowest byte. */
 function letterWeight(doubled: number): string {
   if (doubled >= 2 * lettersMax) throw new NoWeights()
   return String.fromCharCode(firstByte + doubled)

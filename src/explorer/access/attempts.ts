@@ -17,7 +17,7 @@ export class KeyAttempts {
     this.#monotonicMs = monotonicMs
   }
 
-  /** Throws if there were too many. */
+  /** Throws if there were too many wrong keys. */
   check(address: string): void {
     const since = this.#monotonicMs() - windowMs
     let all = 0

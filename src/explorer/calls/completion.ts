@@ -99,7 +99,7 @@ function argumentsText(min: number, max: number): string {
 
 type Note = (path: string, type: string) => boolean
 
-/** False: there are enough paths. */
+/** Returns a function that notes a path. It answers false when there are enough paths. */
 function noting(seen: Map<string, Seen>, item: number): Note {
   return (path, type) => {
     let found = seen.get(path)

@@ -29,7 +29,7 @@ export async function forecastDeaths(service: ExplorerService, call: ApiCall): P
   return { json: { ...value, isAbout } }
 }
 
-/** The range of all deadlines, without the value for items that never die. */
+/** The seconds until the last deadline of a living item that dies at all; at least a minute. */
 async function secondsToLast({ engine }: ExplorerService, container: ContainerRecord): Promise<number> {
   const moment = await engine.moment()
   return Math.max(60, (await engine.reports.lastDeadline(container)) - moment)

@@ -1,4 +1,4 @@
-/** The rows that an export asks for: the query of the query screen, as the parameters of an address. */
+/** Reads which rows an export asks for: the query of the query screen, in the parameters of an address. */
 
 import { FieldError } from '../http/error-map.ts'
 import { partitionKeyField } from '../http/fields.ts'

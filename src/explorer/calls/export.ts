@@ -28,7 +28,7 @@ export async function exportItems(service: ExplorerService, call: ApiCall): Prom
   const format = choiceOf(call.query.get('format'), 'format', ['jsonl', 'json', 'csv'], 'jsonl')
   const query = exportQuery(call.query)
   const { gone } = call
-  // A table for people: there the deadline would be a column of JSON.
+  // CSV is a table for people: there the deadline would be a column of JSON.
   const everything = { keepsLife: format !== 'csv', signal: gone }
   const read = () =>
     query === undefined ? exportRows(service.engine, container, everything) : service.queryRows(container, query, gone)

@@ -37,7 +37,7 @@ export async function importFile(service: ExplorerService, call: ApiCall): Promi
   const options = format === 'auto' ? {} : { format }
   await run(service, container, job, { call, writer, options, skip })
   service.counts.forget()
-  // What is left of a file that was given up.
+  // Reads and drops what is left of a file that was given up.
   req.resume()
   return { json: job.show() }
 }
@@ -94,10 +94,10 @@ async function run(
   }
 }
 
-/** A refused row is shown so far. */
+/** How much of a refused row is shown. */
 const shownBytesMax = 10_000
 
-/** Without the rows that are done. */
+/** The batches, without the rows that are done already. */
 async function* behind<Batch extends { readonly rows: readonly unknown[]; readonly from: number }>(
   batches: AsyncIterable<Batch>,
   skip: number,

@@ -42,7 +42,8 @@ export async function removeOne(service: ExplorerService, call: ApiCall): Promis
 async function written(service: ExplorerService, container: ContainerRecord, key: ItemKey): Promise<object> {
   service.counts.forget()
   const shown = await showItem(service, container, key)
-  // A document with a date in the past dies with its write; a short one may die before it is shown.
+  // A document with a date in the past dies with its write. One with a short life may die before it is
+  // shown.
   if (shown === undefined) throw new RequestError('not_found', 'The item was saved, and has died meanwhile.')
   return shown
 }
@@ -66,7 +67,7 @@ export async function setLife(service: ExplorerService, call: ApiCall): Promise<
   if (container.encoding === 'bson') await requireDocumentTtl(service, container)
   const ttl = set === 'inherit' ? undefined : set === 'never' ? -1 : await oneHourMore(service, container, key)
   const item = await service.engine.lookAt(container, key)
-  // Removing what is not there would be refused.
+  // Removing a ttl that is not there would be refused.
   if (set !== 'inherit' || item?.ttl !== null) await setTtl(service, container, key, { ttl, expected })
   return { json: await written(service, container, key) }
 }
@@ -213,7 +214,7 @@ async function deleteBatch(
   }
 }
 
-/** A container whose throughput is used up takes the rest later. */
+/** Repeats work that was throttled, when the time has passed that the error names. */
 export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

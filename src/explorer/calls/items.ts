@@ -91,7 +91,7 @@ async function readByLife(
   size: Size,
 ): Promise<ListPage> {
   const page = await engine.listLives(container, range, cursor, size)
-  // They are held until they are shown.
+  // Their bytes are held until the items are shown.
   heldHere()?.add(page.bytes)
   return page
 }
@@ -166,7 +166,9 @@ export async function withItemTest<T>(
 
 const clauseStart = 'SELECT VALUE 1 FROM c '.length
 
-/** `start`: the length of our text that the filter stands behind. The place is that in what people wrote. */
+/**
+ * The error of a filter, with its place in what the user wrote. `start` is the length of our text before it.
+ */
 function aboutFilter(error: unknown, start: number): unknown {
   if (!(error instanceof RequestError)) return error
   const { line, column } = error as unknown as { line?: number; column?: number }
@@ -202,7 +204,10 @@ async function countAll(service: ExplorerService, container: ContainerRecord) {
   }
 }
 
-/** Living items that never die. Those that inherit a lifespan are mostly many more, and not counted. */
+/**
+ * Living items that never die. Only items with a lifespan of their own are counted, because those that
+ * inherit theirs are usually many more.
+ */
 async function endlessOf({ engine, counts }: ExplorerService, container: ContainerRecord, living: number) {
   const { defaultTtl } = container.policy
   if (defaultTtl === null) return { value: living, isAbout: false }
@@ -250,7 +255,8 @@ async function countMatching(service: ExplorerService, container: ContainerRecor
   })
   const { living } = await figuresOf(service, container)
   if (living <= countedMax) return { ...counts, isAbout: false, examined }
-  // Those that die soonest were looked at, so what lies beyond is like the whole of them.
+  // The items that die soonest were looked at first, so those that die within a minute are all counted. The
+  // other numbers are scaled up to all living items.
   const share = living / countedMax
   return {
     ...counts,

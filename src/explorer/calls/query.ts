@@ -83,7 +83,7 @@ async function runSql(
     ...{ chargeRu, elapsedMs: tenths(elapsedMs), itemsRead, bytesRead, rowsOut, bytesOut },
     indexHit: itemsRead === 0 ? 1 : Math.min(1, rowsOut / itemsRead),
     usedIndexes: indexUse.used.map(printIndexPath),
-    // Where every item that was read came out, no index would have read less.
+    // If every item that was read is in the result, no index would have read less.
     wishedIndexes: rowsOut < itemsRead ? indexUse.wished.map(printIndexPath) : [],
     deadSkipped: (await deadOf(service, container)).value.backlog,
   }

@@ -40,7 +40,10 @@ export function showSession(service: ExplorerService, { req, caller }: Pick<ApiC
   }
 }
 
-/** Strangers send it, so it must be too small to be counted: many of them would take the room of others. */
+/**
+ * Strangers send it. It must stay below the size from which on bodies are counted: otherwise many strangers
+ * would take the room of others.
+ */
 const loginBytesMax = 8 * KiB
 
 export async function logIn(
@@ -55,7 +58,7 @@ export async function logIn(
   const { req } = call
   const address = req.socket.remoteAddress ?? ''
   const given = textField(await call.body(loginBytesMax), 'key').trim()
-  // Behind the body: many that wait for theirs would all pass.
+  // Checked after the body has arrived: calls that still wait for their bodies would all pass.
   attempts.check(address)
   const key = service.keys.find(given)
   if (key === undefined) {

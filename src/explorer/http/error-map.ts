@@ -1,4 +1,4 @@
-/** Errors to the statuses and bodies of the explorer's API. */
+/** Translates errors to the statuses and bodies of the explorer's API. */
 
 import { CapacityError, MayflyError, RequestError } from '../../base/error.ts'
 import { httpStatuses } from '../../base/http-status.ts'
@@ -45,7 +45,7 @@ export class ChangedMeanwhile extends RequestError {
 export interface ShownError {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
-  /** A bug: it belongs into the log. */
+  /** Whether it is a bug, which belongs into the log. */
   readonly isOurs: boolean
 }
 

@@ -56,7 +56,7 @@ async function readRaw(
 }
 
 interface Shown {
-  /** With these, texts are left out: they are for a list of items. */
+  /** With columns, texts are left out: the changes are for a list of items. */
   readonly columns?: readonly Column[] | undefined
 }
 
@@ -86,7 +86,7 @@ export interface NewestChanges {
   /** Behind all changes. */
   readonly position: ChangePosition
   readonly isForgotten: boolean
-  /** Others from `since` on are older than these, or were too many to read. */
+  /** There are more changes from `since` on: older ones, or too many to read. */
   readonly isCut: boolean
 }
 
@@ -102,7 +102,7 @@ export async function readNewest(
   for (const seconds of [...lookBackS.filter(each => each < now - since), now - since]) {
     const from = toEpochSeconds(Math.max(0, now - seconds))
     using found = await readTail(engine, container, { mode, itemsMax, from })
-    // Entries have left the log, and only its end has a position that is certainly in it.
+    // Entries have left the log. Only the end of the log is a position that is certainly in it.
     if (found.isForgotten) return { ...newest, isForgotten: true }
     if (!found.isEnd) return { ...newest, isCut: true }
     const { at, raw, isCut } = found
@@ -197,7 +197,7 @@ function* showVersion(
   return columns === undefined ? { ...row, ...cut(yield* beginningOf(container, item.body)) } : row
 }
 
-/** The text of an item, perhaps only a little more than may be shown. */
+/** The text of an item. It may be cut off, but not within the part that may be shown. */
 function* beginningOf({ encoding }: ContainerRecord, body: Body): Steps<string> {
   if (encoding === 'json') return (yield* textInSteps({ encoding }, { body })).text
   return yield* printInSteps(BsonDocument.view(body as Uint8Array), {

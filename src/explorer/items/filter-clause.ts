@@ -1,8 +1,8 @@
-/** Makes a clause of a query from the filter of a list of items as people type it, with or without WHERE. */
+/** Makes a clause of a query from the filter of a list, as a user types it: with or without WHERE. */
 
 import { FieldError } from '../http/error-map.ts'
 
-/** Also what is refused later, with a better sentence than a condition would get. */
+/** Words that begin a clause. Some are refused later, with a better message than a condition would get. */
 const clauseWord = /^\s*((WHERE|AS|JOIN|ORDER|GROUP|OFFSET)\b|--|\/\*)/i
 
 const wholeQuery = /^\s*SELECT\b/i

@@ -153,7 +153,7 @@ function headersOf(key: ItemKey, expected: Expected): Readonly<Record<string, st
   }
 }
 
-/** A precondition that failed carries what is there now. */
+/** If a precondition fails, the error carries the item as it is now. */
 async function guarded<T>(
   service: ExplorerService,
   container: ContainerRecord,
@@ -173,7 +173,7 @@ async function livingItem(service: ExplorerService, container: ContainerRecord, 
   return shown === undefined || shown.isDead ? null : shown
 }
 
-/** Line and column of an error, and the partition key, before the edge sees the text. */
+/** Reads the text before the edge does, for the line and column of an error and for the partition key. */
 async function readItemText(container: ContainerRecord, text: string) {
   await inSlices(layOutInSteps(text))
   const document = await inSlices(parseJsonInSteps(text))
@@ -200,7 +200,7 @@ function printComponents(components: ReturnType<typeof extractPartitionKey>): st
 
 async function insertDocument(service: ExplorerService, container: ContainerRecord, text: string): Promise<ItemKey> {
   const given = await inSlices(parseDocumentInSteps(text))
-  // As drivers do. The server could make an _id too, but then the page would not know it.
+  // Makes the `_id` here, as drivers do. The server could make it too, but then the page would not know it.
   const document = await encoded(
     given.get('_id') === undefined ? BsonDocument.of([['_id', objectId(newObjectId())], ...given.fields]) : given,
   )
@@ -308,7 +308,7 @@ async function runOnOne(
   if (found === 0) throw new ChangedMeanwhile(await livingItem(service, container, key))
 }
 
-/** How many documents it found. */
+/** Runs a command with one statement. Returns how many documents it found. */
 async function runOne(
   service: ExplorerService,
   container: ContainerRecord,

@@ -27,7 +27,7 @@ const lookMs = 500
 const connectionsMax = 64
 /** Containers without a watching connection that one look covers. */
 const containersAtOnce = 50
-/** On the manual clock time stands; a page still wants to know that the server is there. */
+/** On the manual clock time stands still, but a page wants to know that the server is there. */
 const manualTimeMs = 5000
 const minuteS = 60
 
@@ -198,7 +198,7 @@ export class LiveHub {
     for (const { connection } of this.#open) connection.send(event, data)
   }
 
-  /** The manual clock was moved, or a time in doubt came back. */
+  /** Tells the pages that the manual clock was moved, or that a time in doubt came back. */
   async #tellSteps(containers: readonly ContainerRecord[], moment: EpochSeconds, now: number): Promise<void> {
     const from = this.#moment ?? moment
     this.#moment = moment
@@ -252,7 +252,7 @@ export class LiveHub {
       changed.push(found)
     }
     for (const open of this.#open) {
-      // What a new page has loaded may be from before its connection.
+      // A new page may have loaded its counts before it was connected.
       const news = open.knowsCounts ? changed : [...this.#known.values()]
       open.knowsCounts = true
       if (news.length > 0) open.connection.send('counts', { now, containers: news.map(shownCounts) })
@@ -270,7 +270,7 @@ export class LiveHub {
     return [...new Set([...watched, ...others])]
   }
 
-  /** The same as known if nothing happened; undefined if the container is gone. */
+  /** Returns `known` itself if nothing happened; undefined if the container is gone. */
   async #lookAt(
     container: ContainerRecord,
     moment: EpochSeconds,
@@ -345,7 +345,7 @@ export class LiveHub {
   }
 }
 
-/** Items die at whole seconds: a look that comes just behind one tells of the deaths at once. */
+/** Items die at whole seconds. A look just after each of them shows the deaths at once. */
 export function msToNextLook(nowMs: number): number {
   return lookMs - (nowMs % lookMs) + 1
 }

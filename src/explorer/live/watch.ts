@@ -27,7 +27,7 @@ export class Watch {
   readonly database: string
   readonly id: string
   readonly #feed: FeedKind | 'none'
-  /** Of a list of items. Without them changes come with their texts. */
+  /** The columns of a list of items. Without them, changes come with their texts. */
   readonly #columns: readonly Column[] | undefined
   #number: number
   #seenTo: EpochSeconds
@@ -100,7 +100,7 @@ export class Watch {
       return page.changes.length === 0 ? undefined : { changes: page.changes, skipped: 0 }
     }
     this.#position = await positionNow(engine, container, this.#feed)
-    // How many there were is not known without reading them: the versions tell about.
+    // The number of skipped changes is estimated from versions: to know it, they would have to be read.
     const last = (page.changes.at(-1) as { lsn?: number } | undefined)?.lsn ?? writes
     return { changes: page.changes, skipped: Math.max(1, writes - last) }
   }

@@ -6,7 +6,7 @@
 
 import { machine } from '../../base/clock.ts'
 
-/** The shortest time for which a number is cached: less than the second between two looks of a page. */
+/** The shortest time for which a number is cached: less than the time between two looks (`live/hub.ts`). */
 const freshMsMin = 400
 
 /**
@@ -51,7 +51,10 @@ export class CountCache {
     this.#monotonicMs = monotonicMs
   }
 
-  /** `rowsOf` tells how many rows were counted. One who asks while it is being counted waits for that. */
+  /**
+   * `rowsOf` tells how many rows were counted. A caller that asks while a number is being counted waits for
+   * it.
+   */
   async get<T>(key: string, count: () => Promise<T>, rowsOf: (value: T) => number): Promise<Counted<T>> {
     const known = this.#entries.get(key)
     const nowMs = this.#monotonicMs()

@@ -99,7 +99,7 @@ export class Job {
     this.refusalBytes = 0
   }
 
-  /** So many were done before, by another job. */
+  /** Sets how many rows an earlier job has done. */
   beginAt(done: number): void {
     this.progress.done = done
     this.#doneBefore = done

@@ -30,7 +30,7 @@ export class RunningQueries {
     try {
       return await work(controller.signal)
     } catch (error) {
-      // The cause is given, not the error that the work made of its end.
+      // The reason of the abort is thrown, not the error that the abort caused in the work.
       throw controller.signal.aborted ? controller.signal.reason : error
     } finally {
       gone.removeEventListener('abort', onGone)

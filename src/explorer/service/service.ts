@@ -49,6 +49,6 @@ export interface ExplorerService extends ExplorerOptions {
   readonly backlogs: Backlogs
   readonly jobs: Jobs
   readonly queries: RunningQueries
-  /** Signs positions and keys that the page gets and sends back. */
+  /** Signs positions that the page gets and sends back. */
   readonly secret: Buffer
 }

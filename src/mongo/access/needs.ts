@@ -31,7 +31,9 @@ export interface AccessRequest {
 
 export type Need = (request: AccessRequest) => readonly Privilege[]
 
-/** Any user may do it. Where it touches what belongs to a user, the command itself checks whose it is. */
+/**
+ * Any user may run the command. If it touches what belongs to a user, the command itself checks the owner.
+ */
 const nothing: Need = () => []
 
 const onCollection =
@@ -151,7 +153,7 @@ function collModNeeds(request: AccessRequest): readonly Privilege[] {
   return [{ resource, actions: ['collMod'] }, ...view]
 }
 
-/** Nobody may hide a collection from itself, or see one, by giving it another name. */
+/** A new name must not let a user read a collection that it could not read before. */
 function renameNeeds({ args, rights }: AccessRequest): readonly Privilege[] {
   const from = parseNamespace(args.requiredString('renameCollection'))
   const to = parseNamespace(args.requiredString('to'))
@@ -236,7 +238,7 @@ function updateUserNeeds(request: AccessRequest): readonly Privilege[] {
   return [...(own.length === 0 ? [] : onDatabase(...own)(request)), ...roles]
 }
 
-/** Everybody may see itself. */
+/** A user may see itself. */
 function usersInfoNeeds({ args, database, user }: AccessRequest): readonly Privilege[] {
   const asked = readUserNames(args, database)
   if (asked === 'all databases') return [{ resource: cluster, actions: ['viewUser'] }]
@@ -246,7 +248,7 @@ function usersInfoNeeds({ args, database, user }: AccessRequest): readonly Privi
     .map(({ db }) => ({ resource: databaseResource(db), actions: ['viewUser'] as const }))
 }
 
-/** Everybody may see its own roles. */
+/** A user may see its own roles. */
 function rolesInfoNeeds({ args, database, roles }: AccessRequest): readonly Privilege[] {
   const value = args.value(args.name)
   const isAll = value?.type !== bsonType.string && value?.type !== bsonType.document && value?.type !== bsonType.array

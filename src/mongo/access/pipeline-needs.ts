@@ -1,4 +1,4 @@
-/** What a pipeline may only do with a privilege: read its collection, read others, write others. */
+/** The privileges that a pipeline needs: to read its collection, to read others, to write others. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
@@ -44,7 +44,7 @@ function isTrue(value: Value): boolean {
 /** `from` or `coll`, and the nested pipeline, which runs on the same collection. */
 function joined({ spec, place }: StageCall, names: readonly string[]): Privilege[] {
   const collections = textsOf(names.flatMap(name => valuesOf(spec, name)))
-  // Once for each nested pipeline: several names times several pipelines would grow with the depth.
+  // A nested pipeline is checked once, not once for each name: the checks would multiply with the depth.
   const inner = { ...place, collection: collections[0] ?? place.collection }
   const nested = valuesOf(spec, 'pipeline').flatMap(stages => pipelineNeeds(stages, inner, 'nested'))
   return [...collections.flatMap(collection => reading(place.database, collection)), ...nested]

@@ -120,8 +120,8 @@ export class Users {
   }
 
   /**
-   * What the salts of names that nobody has are made of. It is stored with the first user: from then on
-   * these salts stay the same, as those of users do, whatever keys the account has.
+   * The secret from which the salts of unknown names are made. It is stored with the first user. From then
+   * on these salts stay the same, as those of users do, whatever keys the account has.
    */
   secret(): MaybePromise<string | undefined> {
     if (this.#secret !== undefined) return this.#secret

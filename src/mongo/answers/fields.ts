@@ -13,7 +13,7 @@ import { BsonWriter } from '../../document/bson/writer.ts'
 /** Documents that are written as one array. */
 export class Documents {
   readonly list: readonly Uint8Array[]
-  /** Memory in which nothing lies but documents of the list, for `giveUpBatch`. */
+  /** Memory that holds nothing but documents of the list; `giveUpBatch` gives it up. */
   readonly pieces: readonly Uint8Array[]
 
   constructor(list: readonly Uint8Array[], pieces: readonly Uint8Array[] = []) {
@@ -38,7 +38,9 @@ export interface Fields {
   readonly [name: string]: FieldValue
 }
 
-/** What a batch of documents, or the errors of a batch, take in an answer, besides little else. */
+/**
+ * About the size of an answer that has a batch of documents, or the errors of a batch; 0 for other answers.
+ */
 export function bytesOfBatch(answer: Fields): number {
   const { writeErrors } = answer
   if (writeErrors instanceof BsonArray) return writeErrors.raw!.end - writeErrors.raw!.start

@@ -53,7 +53,7 @@ export interface StreamRequest {
   readonly splitsEvents: boolean
 }
 
-/** Its place is fixed at once: commands that write and come later wait until it is open. */
+/** The place of the stream is fixed at once: commands that write and arrive later wait until it is open. */
 export function openChangeStream(call: CommandCall, request: StreamRequest): Promise<CursorSource> {
   const stream = new ChangeStream(call, request)
   return call.service.streams.hold(stream.open().then(() => stream))
@@ -69,7 +69,7 @@ class ChangeStream implements CursorSource {
   #isOver = false
   /** The last event ends the stream, and the event that says so is still to come. */
   #owesInvalidate = false
-  /** Of the first event: fragments up to this one were delivered before. */
+  /** The last fragment of the first event that was delivered before; undefined: none was. */
   #fragmentsSeen: number | undefined
   /** Results that did not fit into the batches so far. */
   #waiting: Uint8Array[] = []
@@ -208,7 +208,7 @@ class ChangeStream implements CursorSource {
     const hasNews = await this.#call.service.streams.wait(news)
     operation.onStop = undefined
     operation.check()
-    // Nothing happened up to now, so the place is as good as one of now.
+    // Nothing happened up to now, so the place gets the present second.
     if (!hasNews) this.#place = { tick: this.#place.tick, ts: this.#now() }
     return hasNews
   }

@@ -1,5 +1,5 @@
 /**
- * How long a document lives, as it says itself.
+ * How long a document lives, as its own fields say.
  *
  *   `ttl` at its root    counts once the collection has a TTL index on `_ts`: int32, an int64 that fits, or a
  *                        double without fraction that fits. -1 means for ever. Anything else is data.

@@ -1,6 +1,8 @@
 /**
- * Hints: what a client wants to be read, an index or the collection itself. They decide: documents come in
- * the order of the index's keys, and those that have no entry in a sparse or partial index do not come.
+ * Hints: a client says what must be read, an index or the collection itself.
+ *
+ * A hint is always followed: documents come in the order of the index's keys, and those that have no entry
+ * in a sparse or partial index do not come.
  */
 
 import { equalValues } from '../../document/bson/compare.ts'

@@ -1,5 +1,5 @@
 /**
- * The rules for the documents of a collection: its validator, and how strictly it is meant.
+ * The rules for the documents of a collection: its validator, and how strictly it is applied.
  *
  *   validationLevel    off: nothing is checked. moderate: a document that breaks the rules already may go on
  *                      breaking them. strict, the default: every write is checked.

@@ -46,7 +46,7 @@ export class ResolvedView implements ViewPipeline {
   }
 }
 
-/** A collection or view is an object of its own for each definition, so what is read of it stays true. */
+/** Each definition has a `Collection` object of its own, so what was read of it stays true. */
 const knownStages = new WeakMap<Collection, BsonArray>()
 const knownReferences = new WeakMap<Collection, readonly string[]>()
 
@@ -70,7 +70,7 @@ function referencesOf(view: Collection): readonly string[] {
   return references
 }
 
-/** What a reading command reads. */
+/** Finds what a reading command reads: a collection, or the collection below a view. */
 export function findReadable(
   engine: CatalogReader,
   namespace: Namespace,

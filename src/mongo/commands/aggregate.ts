@@ -31,7 +31,7 @@ async function aggregate(call: CommandCall): Promise<Fields> {
     )
   }
   refuseReadConcern(call, stages)
-  // A stream has its place from the moment it arrives: nothing may be waited for before.
+  // A stream has its place from the moment at which the command arrives, so nothing is awaited before this.
   const stream = isChangeStream(stages) ? await changeStreamSource(call, namespace, stages) : undefined
   const isStream = stream !== undefined
   const target = await pipelineTarget(call, namespace, stages)
@@ -49,7 +49,7 @@ async function aggregate(call: CommandCall): Promise<Fields> {
   })
 }
 
-/** The read concerns that stages cannot have. */
+/** Refuses read concerns that the stages cannot have. */
 function refuseReadConcern({ args, isInTransaction }: CommandCall, stages: BsonArray): void {
   const isStream = isChangeStream(stages)
   if (isInTransaction && isStream) throw notWithStage('$changeStream')
@@ -82,7 +82,7 @@ const streamStages: ReadonlySet<string> = new Set([
   '$unset',
 ])
 
-/** Writing stages, and those that tell about the server. */
+/** Refuses stages that write, and those that tell about the server. */
 function refuseInTransaction({ source, target }: Pipeline, stages: BsonArray): void {
   const name =
     target !== undefined ? nameOfStage(stages.elements.at(-1)) : source.kind === 'stage' ? source.name : undefined

@@ -1,4 +1,6 @@
-/** create, drop, listCollections, collStats, validate. */
+/**
+ * create, drop, renameCollection, listCollections, collStats, validate: commands on collections as a whole.
+ */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, binary, double, type Field } from '../../document/bson/value.ts'
@@ -96,7 +98,7 @@ async function create(call: CommandCall): Promise<Fields> {
   return {}
 }
 
-/** Without those that say the same as if they were not there. */
+/** The names of the given options that have an effect: an option may also say what holds without it. */
 function givenOptions(args: Arguments): string[] {
   return args.names.filter(name => {
     const value = Object.hasOwn(createOptions, name) ? args.present(name) : undefined
@@ -107,7 +109,7 @@ function givenOptions(args: Arguments): string[] {
   })
 }
 
-/** With all its options. Undefined: simple. */
+/** The collation with all its options; undefined: the simple one. */
 function collationOf(args: Arguments): BsonDocument | undefined {
   return parseCollation(args.requiredDocument('collation')).document
 }
@@ -117,7 +119,7 @@ async function drop(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const collection = await findEntry(engine, namespace)
   if (collection === undefined) {
-    // Without its list there are no views.
+    // `system.views` is the list of the views, so dropping it drops all views.
     const views = namespace.collection === systemViews ? await viewsOf(engine, namespace.database) : []
     for (const view of views) await deleteCollection(engine, view)
     return views.length === 0 ? {} : { nIndexesWas: 1, ns: nameOf(namespace) }

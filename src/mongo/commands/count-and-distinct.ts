@@ -1,4 +1,4 @@
-/** count and distinct. */
+/** count and distinct: how many documents match a filter, and which values they have at a path. */
 
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'

@@ -1,4 +1,4 @@
-/** getMore and killCursors. */
+/** getMore and killCursors: fetch the next batch of a cursor, and close cursors. */
 
 import { holding } from '../../base/memory-account.ts'
 import { bsonType } from '../../document/bson/types.ts'

@@ -1,4 +1,4 @@
-/** listDatabases, dropDatabase, dbStats. */
+/** listDatabases, dropDatabase, dbStats: commands on databases as a whole. */
 
 import { double } from '../../document/bson/value.ts'
 import { cluster } from '../access/privilege.ts'

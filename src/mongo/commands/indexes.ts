@@ -1,4 +1,4 @@
-/** createIndexes, listIndexes, dropIndexes. */
+/** createIndexes, listIndexes, dropIndexes: commands on the indexes of a collection. */
 
 import { equalValues } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'

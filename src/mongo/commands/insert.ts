@@ -127,7 +127,7 @@ class Insertions {
     return this.#isOrdered && !this.#errors.isEmpty
   }
 
-  /** Undefined: it is refused, as it will be when it is prepared. */
+  /** Undefined: the document is wrong, or was inserted before. `#prepare` finds that out again. */
   async #checkLarge(index: number, given: Uint8Array): Promise<NewDocument | undefined> {
     if (this.#record?.find(this.#numberOf(index)) !== undefined) return undefined
     try {

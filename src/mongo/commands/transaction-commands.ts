@@ -1,4 +1,4 @@
-/** commitTransaction and abortTransaction. */
+/** commitTransaction and abortTransaction: store the writes of a transaction, or give them up. */
 
 import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../../base/clock.ts'
@@ -110,7 +110,7 @@ async function store(
     const payer = writes[0]?.collection.container ?? stepOfRecord.container
     answer = await engine.transact(payer, [...steps, stepOfRecord], chargeRu)
   } finally {
-    // If it failed, it may be stored nevertheless.
+    // After an error the writes may be stored nevertheless.
     past.end(watched, answer?.refusal === undefined)
     if (answer?.refusal !== undefined) traces.forget()
   }

@@ -25,7 +25,10 @@ export interface Appetite {
   documents: number
 }
 
-/** Of a collection that does not exist: nothing. Documents that may die have origins. */
+/**
+ * The documents that a query finds; none if the collection does not exist. Documents that may die have
+ * origins.
+ */
 export async function* documentStream(
   call: CommandCall,
   namespace: Namespace,
@@ -46,7 +49,7 @@ export async function* documentStream(
     const origins = batch.origins ?? []
     if (batch.documents.length === 0) continue
     if (!watched.isTraced) watched.addUntraced(earliestIn(origins))
-    // Until they are worked through.
+    // Counted until the batch is worked through.
     using lease = leaseHere('work')
     lease?.add(batch.documents.reduce((sum, { length }) => sum + length, 0))
     yield batch.documents.map((bytes, at) =>

@@ -2,7 +2,7 @@
  * Finds documents: by `_id` where the filter names it, through the planner otherwise, at the moment of each
  * page.
  *
- * Within a transaction what it has written stands in the place of what is stored.
+ * Within a transaction, its own writes stand in the place of stored documents.
  */
 
 import { assert, RequestError } from '../../base/error.ts'
@@ -53,8 +53,8 @@ import { keysWithin, partitionWithin, rangeWithin } from './partition-of-filter.
 export const mongoPageDocumentsMax = 10_000
 
 /**
- * Documents that a cursor holds when a page had to sort everything: as many as fit into this. Then the next
- * ones are sorted again. It bounds the memory of a cursor.
+ * The most documents that a cursor keeps after a page had to sort everything. When they are used up, the
+ * next ones are sorted again. This bounds the memory of a cursor.
  */
 const sortedBytesMax = mongoBatchBytesMax
 const sortedDocumentsMax = 100_000
@@ -81,7 +81,8 @@ export function documentSource(
       const documents: Uint8Array[] = []
       const origins: number[] = []
       const pieces: Uint8Array[] = []
-      // What waits for the next page of its batch exists already, so it is counted even if there is no room.
+      // Documents that wait for the next page of their batch exist already, so they are counted even if
+      // there is no room.
       using lease = leaseHere('work')
       let bytes = 0
       while (documents.length < documentsMax && bytes < bytesMax) {
@@ -132,7 +133,10 @@ export function documentSource(
   }
 }
 
-/** As many as the cursor may hold and a sort has memory for, if documents are as large as those so far. */
+/**
+ * How many documents to sort at once: as many as the cursor may hold and a sort has memory for, if documents
+ * are as large as those so far.
+ */
 function documentsAhead({ rowsOut, bytesOut, itemsRead, bytesRead }: PageStatistics): number {
   const held = (sortedBytesMax * rowsOut) / Math.max(1, bytesOut)
   const sorted = (queryMemoryBytesMax * itemsRead) / Math.max(1, 4 * bytesRead)
@@ -140,8 +144,8 @@ function documentsAhead({ rowsOut, bytesOut, itemsRead, bytesRead }: PageStatist
 }
 
 /**
- * What the collecting part of a pipeline makes of what a query finds, when that is made elsewhere. Undefined
- * where it is to be made here.
+ * Runs a query and the collecting part of a pipeline in another thread, and returns the rows. Undefined:
+ * both must run here.
  */
 export async function collectedElsewhere(
   call: CommandCall,
@@ -164,7 +168,10 @@ export async function collectedElsewhere(
   return collected
 }
 
-/** Documents are looked for, and neither named by their `_id` nor seen in a snapshot. */
+/**
+ * Whether documents must be searched for: the filter does not name them by their `_id`, and the command
+ * reads neither in a transaction nor in a snapshot.
+ */
 export function isSearched(
   { isInTransaction, snapshot }: Pick<CommandCall, 'isInTransaction' | 'snapshot'>,
   collection: Collection,
@@ -174,7 +181,10 @@ export function isSearched(
   return matcher.hint !== undefined || keysWithin(collection, matcher) === undefined
 }
 
-/** Few documents, all at once: those that are named, or seen in a snapshot. */
+/**
+ * A cursor over documents that are all found at once: those that are named by their `_id`, or seen in a
+ * transaction or snapshot.
+ */
 function collectedSource(call: CommandCall, collection: Collection, query: FindQuery): CursorSource {
   const { matcher, sort = matcher.order, skip = 0, limit = Number.POSITIVE_INFINITY, projection } = query
   const shown = (document: Uint8Array) =>
@@ -381,7 +391,7 @@ export async function distinctValues(
   return values
 }
 
-/** The row of a query that has one. */
+/** The row of a query that makes exactly one. */
 async function onlyRow(call: CommandCall, { container }: Collection, query: ItemQuery): Promise<Body> {
   const page = await call.service.engine.queryPage(container, query, {
     position: undefined,
@@ -404,8 +414,8 @@ function aboutItems(collection: Collection, { matcher, sort }: Pick<FindQuery, '
     demands: usableDemands(collection, matcher, sort),
     isPromised: (path: IndexPath) =>
       matcher.collation === undefined && promising(collection.indexes, path) !== undefined,
-    // Where documents lie in the order of their `_id`, an index of it would serve nobody.
-    // Nor one without a collation, where strings compare by one.
+    // An index on `_id` is useless where documents are stored in the order of their `_id`. An index without
+    // a collation is useless where strings compare by a collation.
     mayIndex: (path: IndexPath) =>
       matcher.collation === undefined && (collection.shardKey !== undefined || !isIdPath(path)),
   }

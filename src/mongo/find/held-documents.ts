@@ -24,7 +24,7 @@ const judgedMax = 1000
 
 export class HeldDocuments {
   readonly #lives: WatchedLives
-  /** Of the cursor. */
+  /** The lease of the cursor. */
   readonly #lease = heldHere()
   #bytes = 0
   #documents: readonly Uint8Array[] = []

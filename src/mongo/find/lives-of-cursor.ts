@@ -1,6 +1,6 @@
 /**
- * What the cursor of a pipeline needs to leave out the dead: the collections that it reads, and who of their
- * documents is alive when a batch is made.
+ * What the cursor of a pipeline needs to leave out the dead: the collections that it reads, and which of
+ * their documents are alive when a batch is made.
  */
 
 import type { IsAlive, Origin } from '../../document/bson/origin.ts'
@@ -23,9 +23,11 @@ export class LivesOfCursor {
   }
 
   /**
-   * Documents of this collection will be held. Origins cost something, and where expiry is off nobody dies.
-   * If it is switched on meanwhile, it is enough to know that all are alive, or that not all are. Only a
-   * pipeline that gives results while it reads would be refused for documents that it has given long ago.
+   * Called when documents of this collection will be held. Their origins are kept (`isTraced`) if expiry is
+   * on. If it is off, no document dies, and keeping origins would only cost. If expiry is then switched on,
+   * a pipeline that collects everything first goes on while all its documents are alive, and fails
+   * otherwise. A pipeline that gives results while it reads always keeps origins: it would fail because of
+   * documents that it has given long ago.
    */
   watch(collection: Collection): WatchedLives {
     const { number, policy } = collection.container

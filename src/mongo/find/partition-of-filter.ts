@@ -48,7 +48,8 @@ function fixedValue(terms: readonly Filter[], path: string, collation: Collation
   for (const term of terms) {
     const value = term.kind === 'field' && term.path === path ? onlyValue(term.condition) : undefined
     if (value === undefined || !isTelling(value)) continue
-    // The shard key is hashed by its bytes, which say nothing about equal strings of a collation.
+    // The shard key is hashed by its bytes, and strings that a collation takes for equal may have other
+    // bytes.
     if (collation === undefined || !isCollatable(value)) return value
   }
   return undefined
@@ -60,7 +61,10 @@ function onlyValue(condition: Condition): Value | undefined {
   return isOne ? condition.values[0] : undefined
 }
 
-/** Null is also what is not there, which lies elsewhere; the others are no values of shard keys. */
+/**
+ * Null also matches documents without the field, which are in another partition. The other types are no
+ * values of shard keys.
+ */
 function isTelling({ type }: Value): boolean {
   return type !== bsonType.null && type !== bsonType.undefined && type !== bsonType.array && type !== bsonType.regex
 }

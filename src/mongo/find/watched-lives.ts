@@ -1,6 +1,6 @@
 /**
- * Judges documents of a collection that a cursor holds: who of them is alive now, by the moment and the
- * policy of now.
+ * Judges documents of a collection that a cursor holds: which of them are alive, by the present moment and
+ * policy.
  *
  * Where TTL indexes on dates were changed meanwhile, the deadlines that are held say nothing any more. Then
  * the documents are looked up; one that is not found has died or was deleted.

@@ -110,7 +110,7 @@ function indexNotes(
   return notes
 }
 
-/** The options of an index that are not the same before. */
+/** The options of an index that have another value than before. */
 function changedOptions(before: IndexSpec, after: IndexSpec): Fields {
   const { expireAfterSeconds, isHidden } = after
   return {

@@ -1,4 +1,6 @@
-/** Puts indexes in order when a server starts: after one that stopped in the middle, or had another ICU. */
+/**
+ * Repairs indexes when a server starts: the last server may have stopped in the middle, or had another ICU.
+ */
 
 import type { BsonIndexOptions } from '../../document/bson/index-keys.ts'
 import { type Collation, collationOf, collationVersion } from '../../document/collation/collation.ts'

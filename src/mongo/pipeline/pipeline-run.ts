@@ -103,7 +103,7 @@ function pipelineSpec(call: CommandCall, target: PipelineTarget): PipelineSpec {
   return { stages, options: { namespace, geoPath, views, ...variablesOf(call, collation) } }
 }
 
-/** Of the only field that an index has for places. */
+/** The path of the `2dsphere` indexes, if they all have the same one. */
 function geoPathOf({ indexes }: Collection): string | undefined {
   const paths = indexes.flatMap(({ key }) =>
     key.fields.flatMap(([path, kind]) => (kind.type === bsonType.string && kind.value === '2dsphere' ? [path] : [])),
@@ -117,8 +117,8 @@ export async function pipelineSource(call: CommandCall, target: PipelineTarget):
   const pipeline = compilePipeline(spec.stages, spec.options)
   const counted = await countedSource(call, target, pipeline)
   if (counted !== undefined) return counted
-  /** Begins from the beginning: here, or in a thread for streams. */
   const known: KnownRows = { collected: undefined }
+  /** Starts from the beginning: here, or in a thread for streams. */
   const begin = (isHere: boolean): PipelineUnderWay => {
     const appetite: Appetite = { by: call, documents: 0 }
     const lives = new LivesOfCursor(call.service.engine, pipeline)
@@ -173,7 +173,10 @@ function refuseOthers(): never {
   throw new CommandError('IllegalOperation', 'Other collections are not available here.')
 }
 
-/** A source that ends with this batch, or that may stay here. Undefined: it is to begin anew. */
+/**
+ * The source of a pipeline that stays here: it must not move, or ends with this batch. Undefined: it must
+ * begin again in another thread.
+ */
 async function firstSource(run: PipelineUnderWay, request: BatchRequest): Promise<CursorSource | undefined> {
   const source = streamSource(run)
   if (!run.mayMove) return source
@@ -236,7 +239,7 @@ interface KnownRows {
   collected: CollectedRows | undefined
 }
 
-/** What goes into the stages of a pipeline, but for those that it has passed already. */
+/** The input of the stages of a pipeline, and how many stages it has passed already. */
 function inputOf(
   call: CommandCall,
   { pipeline, spec, collection, appetite, lives, known }: PipelineCall,
@@ -257,10 +260,10 @@ function inputOf(
   return { input, passed: own.stageCount }
 }
 
-/** More turns than this of a pipeline that began here, and it is run elsewhere. */
+/** With more turns than this, a pipeline that began here is run elsewhere. */
 const inlineTurnsMax = 4
 
-/** Documents that come out at once when the rows were collected elsewhere. */
+/** The output of the collecting stages. Their rows may be collected elsewhere, and then come out at once. */
 async function* collectedStream(
   call: CommandCall,
   {
@@ -298,7 +301,7 @@ async function* collectedStream(
     yield* pipeline.runOwn(again, new PipelineSlice({ check: checkOf(appetite) }))
     return
   }
-  // Kept for a second beginning, and no longer.
+  // Kept in case the pipeline begins a second time, and no longer.
   const mayBeginAgain = known.collected === undefined && pipeline.hasTail(pipeline.own!.stageCount)
   known.collected = mayBeginAgain ? collected : undefined
   const watched = lives.watch(collection)

@@ -55,7 +55,7 @@ async function* resultsOf(call: CommandCall, target: PipelineTarget): AsyncGener
   }
 }
 
-/** What a command asks of the documents of a view. */
+/** The stages that do on a view what a reading command asks for. */
 export function readingStages(args: Arguments): BsonArray {
   switch (args.name) {
     case 'find':
@@ -72,7 +72,7 @@ export function readingStages(args: Arguments): BsonArray {
   }
 }
 
-/** MongoDB's refusals of what a pipeline cannot do. */
+/** The stages of a find. Refuses what a pipeline cannot do, as MongoDB does. */
 function findStages(args: Arguments): BsonArray {
   for (const name of ['min', 'max']) if (args.document(name)?.isEmpty === false) throw notInPipeline(`Option ${name}`)
   for (const name of ['returnKey', 'showRecordId', 'noCursorTimeout', 'allowPartialResults']) {
@@ -104,7 +104,7 @@ function count(number: number | undefined): Value | undefined {
   return number === undefined || number === 0 ? undefined : int64(BigInt(number))
 }
 
-/** Those that are given and not empty. */
+/** A pipeline of the stages that are given and not empty. */
 function stages(wanted: readonly (readonly [name: string, spec: Value | undefined])[]): BsonArray {
   return BsonArray.of(
     wanted.flatMap(([name, spec]) => {

@@ -14,8 +14,8 @@ import { ElementCursor } from '../../document/bson/view.ts'
 import { CommandError } from '../answers/command-error.ts'
 
 /**
- * Fields of a command, and of a document of it that is read like a command. No command knows as many. Each is
- * compared with those that a command knows.
+ * The most fields of a command, or of a document in it that is read like a command. No command knows as
+ * many. Each field is compared with those that the command knows.
  */
 const mongoArgumentsMax = 1000
 

@@ -222,7 +222,7 @@ function refuseCombination({ backwards, strength, caseFirst, caseLevel }: AllOpt
   }
 }
 
-/** What MongoDB can do and Intl.Collator cannot. */
+/** Refuses what MongoDB can do and Intl.Collator cannot. */
 function refuseMissing(
   { alternate, maxVariable, strength, backwards }: AllOptions,
   { isFrench, isJapanese }: { readonly isFrench: boolean; readonly isJapanese: boolean },

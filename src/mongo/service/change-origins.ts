@@ -2,9 +2,9 @@
  * Remembers how changes were asked for, which the change log does not record: as the replacement of a whole
  * document, or in a transaction.
  *
- * A change is known by the version that it replaces or deletes, because the one that it makes is not known
- * before it is stored, and streams may read it at once. A created document is known by its key and its
- * second.
+ * A change is identified by the version that it replaces or deletes. The version that it makes is not known
+ * before it is stored, and then streams may read it at once. A created document is identified by its key and
+ * its second.
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'

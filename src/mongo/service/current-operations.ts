@@ -22,7 +22,7 @@ const operationKinds: Readonly<Record<string, string>> = {
 /** Fields that hold a password or prove one. */
 const secrets: ReadonlySet<string> = new Set(['pwd', 'payload', 'speculativeAuthenticate'])
 
-/** Who may not see all operations sees its own. */
+/** A user who may not see all operations sees its own. */
 export function shownOperations({ service, client }: CommandCall, options: { readonly isOnlyOwn: boolean }): Fields[] {
   return service.operations
     .list()

@@ -49,7 +49,7 @@ export interface Computation<Result> {
   readonly inputs: EvaluationInputs
   readonly variables: () => CommandVariables
   readonly document: Uint8Array
-  /** What the result depends on within this command. Otherwise that are the inputs and the document. */
+  /** What the result depends on within this command. By default, the inputs and the document. */
   readonly key?: string
   readonly here: () => Result
   /** The result that another thread has sent. */

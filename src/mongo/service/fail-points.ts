@@ -73,7 +73,7 @@ class FailPoint {
   data: Arguments | undefined
   timesEntered = 0
 
-  /** Whether it strikes now. Only what it applies to uses up its mode. */
+  /** Whether it fails this command. Only commands that it applies to use up its mode. */
   enter(applies: (data: Arguments | undefined) => boolean): boolean {
     const { mode } = this
     if (mode.times <= 0 || !applies(this.data)) return false

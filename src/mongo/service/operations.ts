@@ -45,7 +45,7 @@ export class Operation {
   #timer: NodeJS.Timeout | undefined
   /** Whether it reads from a change stream. */
   isOnStream = false
-  /** Called when the command must stop, by who waits for something else meanwhile. */
+  /** Set by code that waits for something: called when the command must stop. */
   onStop: (() => void) | undefined
 
   constructor(id: number, details: OperationDetails) {
@@ -56,14 +56,16 @@ export class Operation {
     this.lsid = details.lsid
   }
 
-  /** `maxTimeMs` of the client. If it gives none, reads have a limit nevertheless. */
+  /**
+   * Sets the limit: `maxTimeMs` of the client. If the client gives none, reads have a limit nevertheless.
+   */
   limit(maxTimeMs: number | undefined, isRead: boolean): void {
     this.isLimited = maxTimeMs !== undefined && maxTimeMs > 0
     if (this.isLimited) this.#endMs = this.startMs + maxTimeMs!
     else if (isRead) this.#endMs = this.startMs + mongoReadMsMax
   }
 
-  /** A stream may wait as long as its client likes, unless that has said how long. */
+  /** Whether the command may wait as long as it likes: a stream may, unless its client has given a limit. */
   get #waitsForEvents(): boolean {
     return this.isOnStream && !this.isLimited
   }
@@ -93,7 +95,9 @@ export class Operation {
     if (refusal !== undefined) throw refusal
   }
 
-  /** The same for work that cannot ask: it is aborted with the error. Made when it is first wanted. */
+  /**
+   * The same for work that cannot call `check`: it is aborted with the error. Made when it is first wanted.
+   */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()

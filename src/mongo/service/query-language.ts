@@ -50,7 +50,7 @@ function letOf(call: CommandCall, collation: Collation | undefined): BsonDocumen
   return known
 }
 
-/** Of a variable without a value. */
+/** The value of a variable without a value. */
 const noValue = string('$$REMOVE')
 
 /** The variables with their values in place of the expressions. */
@@ -77,12 +77,12 @@ function isLarge({ raw }: BsonDocument | BsonArray): boolean {
   return raw !== undefined && raw.end - raw.start >= mongoFilterBytesAtOnce
 }
 
-/** A message has one value at a place. */
+/** Identifies a value by its place: a message has one value at a place. */
 function placeOf({ raw }: BsonDocument | BsonArray): number {
   return raw === undefined ? -1 : raw.bytes.byteOffset + raw.start
 }
 
-/** If it takes longer than that to parse a filter, another thread finds out whether it is right. */
+/** Parses a filter. If that takes too long here, another thread checks it first. */
 function matcherOf(call: CommandCall, spec: FilterSpec): Matcher {
   const { filter, variables } = spec
   if (!isLarge(filter)) return prepareFilter(spec)

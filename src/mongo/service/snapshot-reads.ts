@@ -1,5 +1,5 @@
 /**
- * Reads at a time, outside of transactions (`readConcern: {level: 'snapshot'}`).
+ * Reads of the state at a cluster time, outside of transactions (`readConcern: {level: 'snapshot'}`).
  *
  * The first read of a session takes a snapshot, and its answer says at which cluster time. The driver sends
  * that time with the session's later reads, and so they see the same state. A snapshot is kept for the time

@@ -56,7 +56,7 @@ export class Streams {
     }
   }
 
-  /** How long the next stream shall wait whose client does not say. */
+  /** How long the next stream waits if its client does not say. */
   waitMs(): number {
     const moreMs = Math.max(0, this.#waiting - freeStreams) * waitMsPerStream
     if (moreMs === 0) return mongoStreamWaitMs

@@ -38,7 +38,7 @@ export class TransactionOverlay {
    */
   readonly snapshotVersion: number
   readonly #pending = new Map<string, Pending>()
-  /** Of the transaction. */
+  /** The lease of the transaction. */
   readonly #lease: MemoryLease | undefined
 
   constructor(collection: Collection, snapshot: ReadSnapshot, snapshotVersion: number, lease?: MemoryLease) {

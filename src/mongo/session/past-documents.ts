@@ -22,7 +22,7 @@ import { CommandError } from '../answers/command-error.ts'
 /** All notes together. If there are more, the oldest snapshot is given up: its reader must start again. */
 const mongoPastBytesMax = 64 * MiB
 
-/** Notes that are forgotten at once: a millisecond. */
+/** The most notes that are forgotten at once: a millisecond of work. */
 const notesForgottenMax = 1000
 
 /** What a note takes besides the document: the key twice, and the objects. */

@@ -117,7 +117,7 @@ function recordContainer(engine: Engine): MaybePromise<ContainerRecord> {
   return engine.systemItems.container('mongo-sessions', mongoSessionMinutes * 60)
 }
 
-/** Short: the fewer pages the records of all sessions take, the less a commit has to write. */
+/** The key is short: the fewer pages the records of all sessions take, the less a commit has to write. */
 function recordKey(container: ContainerRecord, session: string): ItemKey {
   return itemKey(container, [session], 'record')
 }

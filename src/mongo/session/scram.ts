@@ -101,8 +101,8 @@ export class Logins {
   }
 
   /**
-   * What a client should use. All users seem to have both, known or not. One who was created with
-   * SCRAM-SHA-1 alone is told so, because it could not log in otherwise.
+   * The mechanisms that a client is told. All names seem to have both, whether a user has the name or not. A
+   * user that was created with SCRAM-SHA-1 alone is told so, because it could not log in otherwise.
    */
   mechanismsOf(name: UserName): MaybePromise<readonly Mechanism[]> {
     if (isAccountName(name.user)) return mechanisms
@@ -134,7 +134,7 @@ export class Logins {
   }
 }
 
-/** The same on every gateway and after every start, as that of a stored user is. */
+/** A salt that is the same on every gateway and after every start, as that of a stored user is. */
 function saltOf(secret: string, mechanism: Mechanism, { user, db }: UserName): Buffer<ArrayBuffer> {
   const mixed = createHmac('sha256', secret).update(`salt ${mechanism} ${db} ${user}`).digest()
   return Buffer.from(mixed.subarray(0, scram[mechanism].saltBytes))

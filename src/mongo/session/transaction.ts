@@ -72,7 +72,7 @@ export class Transaction implements IntentHolder {
     return overlay
   }
 
-  /** The collection has changed, before anything was written to it. */
+  /** Called when the collection has changed before anything was written to it. */
   forget({ container }: Collection): void {
     this.#overlays.delete(container.number)
   }

@@ -28,7 +28,10 @@ const zstdDecompress = promisify<Uint8Array, zlib.ZstdOptions, Buffer>(zlib.zstd
 
 const isLarge = (bytes: number) => bytes > mongoInlineCompressionBytesMax
 
-/** Otherwise zlib makes small pieces, and then one of them all: all of it would be there twice. */
+/**
+ * Makes zlib write into one buffer. Otherwise it makes small pieces and joins them: all bytes would be in
+ * memory twice.
+ */
 const inOnePiece = (maxOutputLength: number) => ({ maxOutputLength, chunkSize: maxOutputLength })
 
 const zlibCompressor: Compressor = {

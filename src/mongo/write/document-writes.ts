@@ -119,7 +119,7 @@ async function writeToStore(
     if (record !== undefined) steps.push(record)
     answer = await engine.transact(collection.container, steps, chargeRu)
   } finally {
-    // If it failed, it may be stored nevertheless.
+    // After an error the writes may be stored nevertheless.
     service.past.end(watched, answer?.refusal === undefined)
     if (answer?.refusal !== undefined) traces.forget()
   }
@@ -145,7 +145,7 @@ async function writeToStore(
 
 const replacement = { isReplacement: true }
 
-/** Who wants to know what a step decided. */
+/** What is told of the decision of a step. */
 interface Observers {
   readonly watched: WatchedWrite | undefined
   readonly traces: ChangeTraces
@@ -253,7 +253,7 @@ function judge(
   })
 }
 
-/** A document that a running transaction has written is not written before that has ended. */
+/** Waits until no running transaction has written any of the documents. */
 function waitForTransactions(
   { service, operation }: CommandCall,
   { container }: Collection,

@@ -18,7 +18,10 @@ import type { CommandCall } from '../service/command.ts'
 import { TooLongHere } from '../service/elsewhere.ts'
 import { AlreadyDone } from '../session/retry-record.ts'
 
-/** As in MongoDB: when the texts of two errors or more are longer together, further ones are left empty. */
+/**
+ * As in MongoDB: when the texts of two errors or more are longer than this together, further texts are left
+ * empty.
+ */
 const mongoErrorTextsBytesMax = 1 * MiB
 
 /** Errors that are copied in one step. */

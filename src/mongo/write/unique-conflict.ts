@@ -94,7 +94,10 @@ async function isStored(
   return false
 }
 
-/** Declared so, or the index on `_id` of a collection with a collation. */
+/**
+ * Whether the index is unique: it is declared so, or it is the index on `_id` in a collection with a
+ * collation.
+ */
 function isKeptUnique({ isUnique, name, number }: CollectionIndex): boolean {
   return isUnique || (name === '_id_' && number !== undefined)
 }

@@ -1,4 +1,7 @@
-/** The accumulators that keep no list of values. */
+/**
+ * The accumulators that need only an expression: sums, averages, deviations, extremes, first, last, lists,
+ * sets and merged objects.
+ */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { addDecimals, divideDecimals } from '../../document/bson/decimal-arithmetic.ts'

@@ -1,6 +1,6 @@
 /**
- * `$percentile` and `$median`. MongoDB estimates them from a digest; here they are exact: the value at the
- * place in the sorted list of numbers that the percentile falls on. NaN and what is no number do not count.
+ * `$percentile` and `$median`. MongoDB estimates them from a digest. Here they are exact: the number in the
+ * sorted list on whose place the percentile falls. NaN and values that are no numbers do not count.
  */
 
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
@@ -84,7 +84,7 @@ export function percentilesOf(
   return isMedian ? found[0]! : BsonArray.of(found)
 }
 
-/** The number that counts, if the value is one. */
+/** The value as a number, if it counts. */
 export function countedNumber(value: Value | undefined): number | undefined {
   if (!isNumeric(value)) return undefined
   const number = toDouble(value)

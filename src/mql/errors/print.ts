@@ -4,7 +4,7 @@ import { printNumber } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BinaryValue, BsonDocument, Value } from '../../document/bson/value.ts'
 
-/** A message should not contain a whole document. What is longer ends in dots. */
+/** A message should not contain a whole document. A longer text is cut, and ends in dots. */
 const charsMax = 2000
 
 export function printElement(name: string, value: Value): string {
@@ -24,8 +24,8 @@ function cut(text: string, roomChars: number): string {
 }
 
 /**
- * At least the beginning of the text, as long as there is room. An expression can build values of which one
- * part occurs again and again: their whole text has no end.
+ * The beginning of the text: at least `roomChars` characters, if there are so many. The whole text may be
+ * endless, because an expression can build values that contain the same part very often.
  */
 function textOf(value: Value, roomChars: number): string {
   switch (value.type) {

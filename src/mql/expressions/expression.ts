@@ -1,12 +1,12 @@
 /**
  * The entry point of expressions: compiled once, then evaluated for each document.
  *
- *   const evaluate = compileExpression(spec, Scope.outermost({ now, random }))
+ *   const evaluate = compileExpression(spec, VariableScope.outermost({ now, random }))
  *   const context = new Context()
  *   evaluate(context.at(BsonDocument.view(bytes)))
  *
- * Constant parts are computed at compile time. If that fails, so does the compilation, unless it is lazy:
- * then the evaluation fails.
+ * Constant parts are computed at compile time. If that fails, the compilation fails. A lazy compiler does not
+ * fail then; the evaluation fails instead.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -23,8 +23,8 @@ import { listOf } from './operators/object.ts'
 import { findOperator } from './operators/table.ts'
 
 /**
- * Steps for computing constants, in one turn of the event loop: about two milliseconds. Those that take more
- * are none.
+ * Most steps for computing constants in one turn of the event loop: about two milliseconds. A constant that
+ * takes more is computed for each document.
  */
 const constantStepsMax = 100_000
 let constantsOfTurn: StepWatch | undefined
@@ -39,7 +39,7 @@ function watchOfTurn(): StepWatch {
   return constantsOfTurn
 }
 
-/** To compile a part of an expression takes one or two microseconds. */
+/** Compiling a part of an expression takes one or two microseconds. */
 const partSteps = 50
 
 export function compileExpression(spec: Value, scope: VariableScope): Evaluate {
@@ -50,7 +50,7 @@ export function expressionCompiler(scope: VariableScope, { isLazy = false } = {}
   return new ExpressionCompiler(scope, { varying: 0, documents: 0, parts: 0, lowestSlot: noSlot, isLazy })
 }
 
-/** For filters: whether the expression is true for a document. `slots` holds outer variables. */
+/** For filters: makes a test whether an expression is true for a document. `slots` holds outer variables. */
 export function expressionTest(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => boolean) => {
     const evaluate = compileExpression(spec, scope)
@@ -59,7 +59,7 @@ export function expressionTest(scope: VariableScope, slots: readonly (Value | un
   }
 }
 
-/** For projections of find: the value of the expression for a document. */
+/** For projections of find: makes a function for the value of an expression. */
 export function expressionValue(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => Value | undefined) => {
     const evaluate = compileExpression(spec, scope)
@@ -76,9 +76,9 @@ interface Seen {
   varying: number
   /** Number of those that read the document. */
   documents: number
-  /** Parts of the expression that is being compiled, without the parts of these. */
+  /** The direct parts of the expression that is being compiled. */
   parts: number
-  /** The outermost variable that is used. */
+  /** The slot of the outermost variable that is used. */
   lowestSlot: number
   /** A constant that cannot be computed fails when it is evaluated, not when it is compiled. */
   readonly isLazy: boolean
@@ -139,7 +139,7 @@ class ExpressionCompiler implements Compiler {
       const value = mayTakeLong() ? compute() : watched(watchOfTurn(), compute)
       return { evaluate: () => value, isConstant: true }
     } catch (error) {
-      // It is computed for each document, where that may take long.
+      // The constant is computed for each document instead, where the work may take long.
       if (error instanceof WorkTooLong && !mayTakeLong()) return { evaluate, isConstant: false }
       if (!(error instanceof MongoError)) throw error
       if (seen.isLazy) return { evaluate, isConstant: false }
@@ -252,7 +252,7 @@ class ExpressionCompiler implements Compiler {
   }
 }
 
-/** A value that stands for itself. */
+/** Whether the spec is a plain value, which stands for itself. */
 function isPlain(spec: Value): boolean {
   if (spec.type === bsonType.string) return !spec.value.startsWith('$')
   return spec.type !== bsonType.document && spec.type !== bsonType.array

@@ -136,7 +136,7 @@ function simpleNumberAt(bytes: Uint8Array, type: number, start: number): number 
   }
 }
 
-/** To make the keys of a value takes a microsecond. */
+/** Making the keys of a value takes a microsecond. */
 const listedSteps = 50
 
 /** Whether a value equals one of many. Strings and simple numbers are the common case and need no key. */

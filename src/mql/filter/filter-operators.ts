@@ -1,4 +1,6 @@
-/** The operators of conditions: the operand each accepts, and MongoDB's error text for any other. */
+/**
+ * Parses the operators of conditions: the operands that each accepts, and MongoDB's errors for all others.
+ */
 
 import { spend } from '../../base/work.ts'
 import { exactInteger, isNaNValue, isNumeric, toDouble, truncatedInteger } from '../../document/bson/number.ts'
@@ -68,7 +70,7 @@ function comparison(operator: Comparison): ConditionParser {
   }
 }
 
-/** All comparisons except equality refuse a regular expression, because those have no order. */
+/** All comparisons except equality refuse a regular expression, because it has no order in a filter. */
 function ordering(operator: Comparison): ConditionParser {
   return operand => {
     if (operand.value.type === bsonType.regex) {
@@ -78,7 +80,7 @@ function ordering(operator: Comparison): ConditionParser {
   }
 }
 
-/** To read a value of a list takes a tenth of a microsecond or two. */
+/** Reading a value of a list takes 0.1 to 0.2 microseconds. */
 const listedSteps = 5
 
 function listed({ name, value }: Operand): Condition {

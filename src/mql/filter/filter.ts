@@ -3,7 +3,8 @@
  *
  * Filters test documents; conditions test the values at one path. A condition holds if any value at the path
  * (stored-path.ts) meets it. So `not` and `all` apply to the path as a whole, except within `$elemMatch`,
- * where they apply to one element.
+ * where they apply to one element. `later` is a part of a large filter that is parsed when the first document
+ * is tested.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -68,7 +69,7 @@ const dollar = 0x24
 /** True of `{ $gt: 1 }`. `{ a: 1 }`, `{}` and DBRefs (`{ $ref: …, $id: … }`) are values. */
 export function isOperatorDocument(value: Value): value is BsonDocument {
   if (value.type !== bsonType.document) return false
-  // A plain document may be large.
+  // A plain document may be large, so only the first byte of its first name is read.
   if (value.raw !== undefined && value.raw.bytes[value.raw.start + 5] !== dollar) return false
   const names = value.fields.map(([name]) => name)
   return names[0]?.startsWith('$') === true && !(names.includes('$ref') && names.includes('$id'))

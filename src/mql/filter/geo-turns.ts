@@ -1,6 +1,7 @@
 /**
- * Shapes across the antimeridian. Geometry is decided on the plane of degrees. There such a shape is drawn
- * beyond 180 degrees, and compared with the other shape as it stands and one turn to either side.
+ * Handles shapes that cross the antimeridian. Geometry is computed on the plane of degrees, where such a
+ * shape continues beyond 180 degrees. So it is compared with the other shape three times: as it stands, and
+ * moved by one turn (360 degrees) to the east and to the west.
  *
  * An edge goes the short way around the earth, as in MongoDB. A ring around a pole is closed over that pole.
  */
@@ -61,7 +62,7 @@ export function holdsInAnyTurn(shape: Shape, test: (turned: Shape) => boolean): 
   return test(shape) || test(movedShape(shape, 1)) || test(movedShape(shape, -1))
 }
 
-/** The same position in the turns beside it. */
+/** The position as it stands, and one turn to the east and to the west. */
 export function turnsOf([longitude, latitude]: Position): readonly Position[] {
   return [
     [longitude, latitude],

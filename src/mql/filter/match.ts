@@ -50,7 +50,7 @@ export interface Matcher {
   position(document: Uint8Array): number | undefined
   /** The sort order that `$near` asks for. */
   readonly order: Sort | undefined
-  /** Which index the client wants to be read for it. */
+  /** The index that the client asks for. */
   readonly hint?: IndexHint | undefined
   readonly collation: Collation | undefined
   /** The filter as sent. Undefined if it can only run where it was compiled. */
@@ -85,12 +85,16 @@ export function compileParsed(filter: Filter, options: MatchOptions = {}): Match
 }
 
 /**
- * A filter of more conditions is compiled when the first document is tested: as part of that work, which can
- * be cut and done elsewhere. Until then it is only read (`demands.ts`). This takes about two milliseconds.
+ * A larger filter is compiled when the first document is tested. So compiling is part of work that can be
+ * aborted and done in another thread; before, only `demands.ts` reads the filter. Compiling a filter of this
+ * size takes about two milliseconds.
  */
 const sizeAtOnceMax = 1000
 
-/** A condition counts as one. Others as much as they take longer to compile. No further than needed. */
+/**
+ * The size of a filter, for `sizeAtOnceMax`. A plain condition counts as one; others count by the time to
+ * compile them. Counting stops above the limit.
+ */
 function sizeOf(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
@@ -114,7 +118,7 @@ function sizeOf(filter: Filter): number {
 
 /** A regular expression takes longer than ten other conditions. */
 const patternSize = 10
-/** For expressions: about a name and an operand. */
+/** Bytes of an expression that count as one condition: about a name and an operand. */
 const bytesAsOne = 16
 
 function sizeOfCondition(condition: Condition): number {
@@ -235,7 +239,7 @@ function everyTest(filters: readonly Filter[], options: MatchOptions): DocumentT
   }
 }
 
-/** To make one takes about two microseconds. */
+/** Making a test takes about two microseconds. */
 const testSteps = 100
 
 /** The tests of a condition on a path. `not` and `all` apply to everything that the path leads to. */

@@ -1,4 +1,4 @@
-/** Parses filter documents. */
+/** Parses filter documents into syntax trees (filter.ts). */
 
 import { KiB } from '../../base/limits.ts'
 import { currentWatch, StepWatch, spend, watched } from '../../base/work.ts'
@@ -10,11 +10,11 @@ import { equalTo, type Filter, type FilterContext, isOperatorDocument } from './
 import { parseConditions } from './filter-operators.ts'
 import { parseSchema } from './parse-schema.ts'
 
-/** To parse a condition takes up to a microsecond, a value of a list a tenth of that. */
+/** Parsing a condition takes up to a microsecond, a value of a list a tenth of that. */
 const fieldSteps = 50
 
 /**
- * These are 20 milliseconds of the thread that parses it: 20,000 conditions, or 150,000 values in lists. The
+ * Most steps for parsing a filter: 20 milliseconds, for 20,000 conditions or 150,000 values in lists. The
  * thread of the requests gives up earlier, and lets another thread do it (`mongo/service/query-language.ts`).
  */
 const filterStepsMax = 1_000_000
@@ -32,13 +32,13 @@ export function parseFilter(
   return watched(new StepWatch(filterStepsMax, tooLarge, currentWatch()), () => parseParts(filter, context))
 }
 
-/** Terms of fewer bytes, so many of them, are parsed at once. */
+/** Only terms up to this size are parsed at once, and only so many of them. */
 const termBytesMax = 4 * KiB
 const termsMax = 100
 
 /**
- * A filter that is known to be right, and takes long to parse. Its small terms are parsed, so that they can
- * choose an index; the others when the first document is tested.
+ * Parses the small terms of a valid filter that takes long to parse, so that they can choose an index. The
+ * other terms are parsed when the first document is tested.
  */
 export function parseSmallTerms(filter: BsonDocument, context: FilterContext): Filter {
   const { bytes, start } = filter.raw!
@@ -56,7 +56,7 @@ export function parseSmallTerms(filter: BsonDocument, context: FilterContext): F
   return { kind: 'and', of }
 }
 
-/** A filter that was left for later. It was parsed before, so it is not too large. */
+/** Parses a filter that was left for later. It was parsed once before, so it is not too large. */
 export function parseLater({ spec, context }: Extract<Filter, { kind: 'later' }>): Filter {
   return parseParts(spec, context)
 }

@@ -128,7 +128,10 @@ function positionOf(value: Value): Position | undefined {
   return isNumeric(x) && isNumeric(y) ? [toDouble(x), toDouble(y)] : undefined
 }
 
-/** The point stands in the operator itself with its distances beside it, or all are in its document. */
+/**
+ * Either the operand is the point, and the distances stand beside the operator; or the operand is a document
+ * that holds the point and the distances.
+ */
 function nearOf(name: string, operand: Value, operators: BsonDocument): NearCondition {
   if (operand.type !== bsonType.document && operand.type !== bsonType.array) {
     throw badValue(operators.fields.length > 1 ? extraField(operators) : 'geo near query argument is not an object')

@@ -36,7 +36,7 @@ export function parseSchema(value: Value): Schema {
 
 const unsupported: ReadonlySet<string> = new Set(['$ref', '$schema', 'default', 'definitions', 'format', 'id'])
 
-/** To compile a schema of a few keywords takes about 5 microseconds. */
+/** Compiling a schema of a few keywords takes about 5 microseconds. */
 const schemaSteps = 250
 
 /** Types have other names in JSON Schema than in BSON. */
@@ -52,13 +52,13 @@ const numberTypes = [bsonType.double, bsonType.int32, bsonType.int64, bsonType.d
 
 type KeywordParser = (parser: SchemaParser, value: Value, keyword: string) => readonly SchemaRule[]
 
-/** One schema. Its keywords are compiled in MongoDB's order, which is also that of the errors. */
+/** Parses one schema. Its keywords are compiled in MongoDB's order, which is also the order of errors. */
 class SchemaParser {
   readonly #spec: BsonDocument
-  /** The schema is about a whole document. */
+  /** Whether the schema is about a whole document. */
   readonly #isRoot: boolean
   readonly #keywords = new Map<string, Value>()
-  /** Of the whole schema. */
+  /** Shared by all schemas within one `$jsonSchema`. */
   readonly patterns: Patterns
 
   constructor(spec: BsonDocument, isRoot: boolean, patterns: Patterns) {
@@ -158,11 +158,11 @@ function written(keyword: string, value: Value): Pick<SchemaRule, 'keyword' | 's
   return { keyword, specifiedAs: BsonDocument.of([[keyword, value]]) }
 }
 
-/** MongoDB prints types as numbers in these messages. */
 function must(keyword: string, what: string): MongoError {
   return typeMismatch(`$jsonSchema keyword '${keyword}' must be ${what}`)
 }
 
+/** MongoDB prints types as numbers in these messages. */
 function typeCode({ type }: Value): number {
   return type === bsonType.minKey ? -1 : type
 }
@@ -190,7 +190,7 @@ function countOf(keyword: string, value: Value): number {
   return double
 }
 
-/** A limit for what is counted in a value of one type. */
+/** A limit for the characters, elements or properties in a value of one type. */
 function counted(
   isConcerned: (type: number) => boolean,
   count: (bytes: Uint8Array, start: number) => number,
@@ -230,7 +230,7 @@ function bound(exclusiveKeyword: string, [including, excluding]: readonly [Compa
   }
 }
 
-/** `exclusiveMaximum` says how `maximum` is meant. */
+/** `exclusiveMaximum` only changes the meaning of `maximum`, so it is an error without it. */
 function beside(other: string): KeywordParser {
   return (parser, _, keyword) => {
     if (parser.keyword(other) !== undefined) return []
@@ -265,7 +265,7 @@ const items: KeywordParser = (parser, value, keyword) => {
   return [{ kind: 'itemList', ...written(keyword, value), schemas, test: itemListTest(schemas) }]
 }
 
-/** Behind a list of schemas. Without one it says nothing. */
+/** The rule for elements behind the list of schemas in `items`. Without such a list it has no effect. */
 const additionalItems: KeywordParser = (parser, value, keyword) => {
   if (value.type !== bsonType.bool && value.type !== bsonType.document) {
     throw must(keyword, `either an object or a boolean, but got a ${typeCode(value)}`)
@@ -279,10 +279,10 @@ const additionalItems: KeywordParser = (parser, value, keyword) => {
   return [{ kind: 'noItems', ...written(keyword, falseValue), from, test }]
 }
 
-/** Names are sorted and compared. */
+/** The cost of one name: names are sorted and compared. */
 const requiredSteps = 25
 
-/** Sorted, as the errors show them. */
+/** The names in `required`, sorted as the errors show them. */
 function requiredNames(parser: SchemaParser): readonly string[] {
   const keyword = 'required'
   const value = parser.keyword(keyword)
@@ -318,7 +318,10 @@ const properties: KeywordParser = (parser, value, keyword) => {
   return [{ kind: 'properties', ...written(keyword, value), properties: rules, test: propertiesTest(rules) }]
 }
 
-/** `patternProperties` and `additionalProperties` together: what is no property, matches no pattern. */
+/**
+ * `patternProperties` and `additionalProperties` together: an additional property is neither named in
+ * `properties` nor matched by a pattern.
+ */
 function otherProperties(parser: SchemaParser): readonly SchemaRule[] {
   const named = parser.keyword('properties')
   const names = new Set(named?.type === bsonType.document ? named.fields.map(([name]) => name) : [])
@@ -409,7 +412,7 @@ const not: KeywordParser = (parser, value, keyword) => {
   return [{ kind: 'not', ...written(keyword, value), test: (bytes, type, start) => !test(bytes, type, start) }]
 }
 
-/** To make the identity of a number takes half a microsecond; of a document, as much for every ten bytes. */
+/** Making the identity of a number takes half a microsecond; of a document, as much for every ten bytes. */
 const enumeratedSteps = 25
 
 function bytesIn(value: Value): number {

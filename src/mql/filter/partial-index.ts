@@ -32,13 +32,13 @@ export function collationOfIndex({ definition }: IndexRecord): string | undefine
   return name
 }
 
-/** Definitions are few and live long. */
+/** A cache of names. Definitions are few and live long. */
 const names = new WeakMap<CollationOptions, string>()
 
 export function mayUseIndex(index: IndexRecord, filter: Filter, collation: Collation | undefined): boolean {
   const { definition, hasSeveralKeys } = index
   const { isSparse, partialFilter } = (definition.options ?? {}) as BsonIndexOptions
-  // Other collations have other keys for strings. Where no string is asked for, all have the same.
+  // Only the keys of strings differ between collations.
   const isCollated = collationOfIndex(index) !== collation?.name
   if (isCollated && (partialFilter !== undefined || asksForStrings(filter))) return false
   const paths = definition.components.map(({ path }) => path.join('.'))
@@ -85,7 +85,7 @@ function fieldTerms(filter: Filter): FieldTerm[] {
   return filter.kind === 'and' ? filter.of.flatMap(fieldTerms) : []
 }
 
-/** Whether no document without the field satisfies the condition. */
+/** Whether every document that satisfies the condition has the field. */
 function excludesMissing(condition: Condition): boolean {
   switch (condition.kind) {
     case 'compare': {

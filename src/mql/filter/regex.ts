@@ -9,8 +9,8 @@ import type { ElementTest } from '../paths/stored-path.ts'
 import type { RegexCondition } from './filter.ts'
 
 /**
- * Compiles the first patterns of a filter at once, so that a wrong one is reported. Each further one is
- * compiled when it is needed first: thousands of them take longer than others may wait.
+ * Compiles the first patterns of a schema at once, so that an invalid one is reported. Each further pattern
+ * is compiled when it is first needed, because thousands of them would hold the thread for too long.
  */
 export class Patterns {
   #leftAtOnce = patternsAtOnceMax
@@ -25,7 +25,7 @@ export class Patterns {
   }
 }
 
-/** A few milliseconds. */
+/** These take a few milliseconds. */
 const patternsAtOnceMax = 100
 
 /** Text is always Unicode, so `u` changes nothing. */

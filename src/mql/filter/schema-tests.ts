@@ -8,7 +8,7 @@ import { valueIdentity } from '../expressions/values/value-identity.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { DependencyRule, PatternRule, PropertyRule, Schema } from './schema.ts'
 
-/** Other values pass. */
+/** A test of values of some types only. Other values pass. */
 export function onlyFor(isConcerned: (type: number) => boolean, test: ElementTest): ElementTest {
   return (bytes, type, start) => !isConcerned(type) || test(bytes, type, start)
 }
@@ -86,7 +86,7 @@ export function duplicateIn(bytes: Uint8Array, start: number): Value | undefined
   return undefined
 }
 
-/** Equal values have equal fingerprints. Most others have not. */
+/** Equal values have equal fingerprints. Most different values have different ones. */
 function fingerprint(bytes: Uint8Array, type: number, start: number): number {
   if (isNumberType(type)) {
     const number = toDouble(valueAt(bytes, type, start) as NumericValue)
@@ -189,7 +189,7 @@ export function holdsProperty({ name, schema, isRequired }: PropertyRule, bytes:
   return part.type === 0 && !isRequired ? true : schema.test(part.bytes, part.type, part.start)
 }
 
-/** Properties that are not named: those that match a pattern, and the others. */
+/** Tests the properties that match a pattern, and the other properties that are not named. */
 export function otherPropertiesTest(
   named: ReadonlySet<string>,
   patterns: readonly PatternRule[],
@@ -220,13 +220,13 @@ function propertyFinder(bytes: Uint8Array, start: number): (name: string) => boo
   return name => (name.includes('.') ? propertyOf(bytes, start, name).type !== 0 : names.has(name))
 }
 
-/** Those of the properties that an object does not have. */
+/** The names of the properties that an object does not have. */
 export function missingOf(names: readonly string[], bytes: Uint8Array, start: number): string[] {
   const has = propertyFinder(bytes, start)
   return names.filter(name => !has(name))
 }
 
-/** Those of the dependencies that an object does not keep. */
+/** The dependencies that an object breaks. */
 export function brokenOf(rules: readonly DependencyRule[], bytes: Uint8Array, start: number): DependencyRule[] {
   const has = propertyFinder(bytes, start)
   return rules.filter(({ name, needs }) => {
@@ -235,7 +235,7 @@ export function brokenOf(rules: readonly DependencyRule[], bytes: Uint8Array, st
   })
 }
 
-/** Whether exactly one matches. */
+/** Whether exactly one of the schemas matches. */
 export function oneOfTest(schemas: readonly Schema[]): ElementTest {
   return (bytes, type, start) => {
     let matching = 0

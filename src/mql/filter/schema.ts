@@ -13,7 +13,7 @@ export interface Schema {
   readonly spec: BsonDocument
   readonly rules: readonly SchemaRule[]
   readonly test: ElementTest
-  /** It asks a whole document to be something else. No document is. */
+  /** The schema of a whole document allows only other types than `object`, so no document matches. */
   readonly isNever: boolean
 }
 
@@ -39,7 +39,7 @@ export interface PatternRule {
 
 export interface DependencyRule {
   readonly name: string
-  /** What a document must have, or must be, if it has the property. */
+  /** The properties or the schema that an object must have if it has this property. */
   readonly needs: readonly string[] | Schema
 }
 
@@ -55,7 +55,7 @@ export type SchemaRule = RuleBase &
         readonly kind: 'otherProperties'
         readonly named: ReadonlySet<string>
         readonly patterns: readonly PatternRule[]
-        /** What the properties must be that are neither named nor match a pattern. */
+        /** The rule for properties that are neither named nor matched by a pattern. */
         readonly others: 'any' | 'none' | Schema
       }
     | { readonly kind: 'required'; readonly names: readonly string[] }

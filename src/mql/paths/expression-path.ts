@@ -49,7 +49,7 @@ function fieldOf(document: BsonDocument, { name, utf8 }: Step): Value | undefine
   return at === -1 ? undefined : valueAt(raw.bytes, raw.bytes[at]!, at + utf8.length + 2)
 }
 
-/** What a part of a value is, when the value comes from a document. */
+/** The part of a value, with the origin of the value added to its own. */
 function partOf(value: Value, part: Value | undefined): Value | undefined {
   return value.origin === undefined || part === undefined ? part : comingFrom(part, value.origin)
 }

@@ -1,7 +1,7 @@
 /**
- * Sort orders. A document sorts by the first of the keys that its values at the paths make: of an array, the
- * lowest element counts when ascending and the highest when descending. An empty array sorts below null, and
- * a missing value counts as null.
+ * Sort orders. The values of a document at the paths make one or more keys, and the document sorts by the
+ * first of these keys. So of an array the lowest element counts when ascending, and the highest when
+ * descending. An empty array sorts below null, and a missing value counts as null.
  */
 
 import { pathParts } from '../../document/bson/dotted-path.ts'

@@ -86,7 +86,7 @@ export class PipelineCompiler implements StageCompiler {
     const all = compiler.compile(specs)
     const found = splitLeadingFind(specs)
     const isPipelineSource = specs[0]?.name === '$documents'
-    // A filter on what the collection or view holds goes behind the stages that make it.
+    // A filter on the documents goes behind the stages that make them: those of a view, or `$documents`.
     const madeBy = Math.max(head.length, isPipelineSource ? 1 : 0)
     const whole: RunnablePipeline = { lead: found.lead, behind: all.slice(found.count) }
     const filtered = (filter: BsonDocument): RunnablePipeline => {
@@ -134,7 +134,9 @@ function wantedBehind(specs: readonly StageSpec[]): number | undefined {
   return undefined
 }
 
-/** A stage asks the one before it within the same call. A thousand of them would be too deep for it. */
+/**
+ * Each stage pulls from the stage before it on one call stack. A thousand stages would overflow the stack.
+ */
 const stagesPerCall = 50
 
 export function runStages(compiled: readonly Stage[], input: Stream, run: Run): Stream {
@@ -146,7 +148,7 @@ export function runStages(compiled: readonly Stage[], input: Stream, run: Run): 
   return stream
 }
 
-/** The same stream, asked with an empty stack. */
+/** The same stream, but each batch is pulled with an empty call stack. */
 async function* askedAnew(stream: Stream): AsyncGenerator<DocumentBatch> {
   const batches = stream[Symbol.asyncIterator]()
   try {

@@ -1,4 +1,4 @@
-/** The collections and views that a pipeline reads besides its own. */
+/** Finds the collections and views that a pipeline reads besides its own. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, Value } from '../../document/bson/value.ts'
@@ -14,7 +14,7 @@ export interface ViewPipeline {
 export type ViewPipelines = ReadonlyMap<string, ViewPipeline>
 
 /**
- * The names in `$lookup`, `$graphLookup` and `$unionWith`, also within nested pipelines. What is malformed is
+ * The names in `$lookup`, `$graphLookup` and `$unionWith`, also within nested pipelines. Malformed stages are
  * skipped here, and refused when the pipeline is compiled.
  */
 export function foreignCollections(stages: Value): ReadonlySet<string> {

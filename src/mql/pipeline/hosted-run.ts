@@ -2,8 +2,9 @@
  * Runs a pipeline in a thread that holds it for a cursor: documents come from the server, and results go
  * there, batch by batch.
  *
- * A filter with `$expr` may use variables that only the pipeline knows. The server gets it with `true` in the
- * place of each such condition. What comes is filtered again here, then sorted and cut.
+ * A filter with `$expr` may use variables that only the pipeline knows. So the server gets a weaker filter,
+ * with a constant in place of each `$expr`. Its documents are filtered again here, and only then sorted and
+ * limited.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -80,7 +81,7 @@ async function* windowOf(input: Stream, { sort, skip, limit, collation }: FindRe
   }
 }
 
-/** The same filter, or one that lets more through: `$expr` becomes `true`, or `false` within `$nor`. */
+/** The same filter, or one that matches more documents: `$expr` becomes `true`, or `false` within `$nor`. */
 function withoutExpressions(filter: BsonDocument, weakest: boolean): BsonDocument {
   let isSame = true
   const fields = filter.fields.map(([name, value]): Field => {

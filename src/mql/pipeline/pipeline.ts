@@ -68,7 +68,7 @@ export interface PipelineRunOptions {
   readonly passed?: number
   /** Called between slices of the work. It throws if the work must stop. */
   readonly check?: () => void
-  /** More turns than this, and `WorkTooLong` is thrown. */
+  /** Most turns of the event loop. Then `WorkTooLong` is thrown. */
   readonly turnsMax?: number
 }
 
@@ -80,15 +80,13 @@ export interface Pipeline {
   readonly own: OwnPart | undefined
   /** Whether a stage reads everything before it gives a result. */
   readonly collects: boolean
-  /**
-   * Processes the documents of `source`. May be called once.
-   */
+  /** Processes the documents of `source`. May be called once. */
   run(input: Stream, collections: Collections, options?: PipelineRunOptions): Stream
-  /** Whether there are stages behind these, besides one that writes. */
+  /** Whether there are stages behind the first `passed` ones, besides one that writes. */
   hasTail(passed: number): boolean
-  /** The same without the stage that writes, if there is one. */
+  /** Runs the pipeline without the stage that writes, if there is one. */
   runTail(input: Stream, collections: Collections, options?: PipelineRunOptions): Stream
-  /** What is left to do with the results of `runTail`. */
+  /** Completes the results of `runTail`: runs the stage that writes, if there is one, and checks sizes. */
   finish(results: Stream, collections: Collections): Stream
   /** Runs the own part, if it collects documents. */
   runOwn(input: Stream, slice: PipelineSlice): Stream
@@ -96,7 +94,10 @@ export interface Pipeline {
   ownEach(): EachDocument
 }
 
-/** More than anybody writes. They are computed anew wherever a part of the command is compiled. */
+/**
+ * Most variables of a command: nobody writes so many. They are computed again wherever a part of the command
+ * is compiled.
+ */
 const commandVariablesMax = 1000
 
 /** The scope of a command: the system variables and the command's own. */

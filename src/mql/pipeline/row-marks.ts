@@ -1,5 +1,5 @@
 /**
- * Where the parts of a result come from, as numbers, for the way from one thread to another.
+ * Writes the origins of the parts of a result as numbers, to send them from one thread to another.
  *
  *   marks    = origin of the document, then for each part with an origin: its path, its origin
  *   path     = its length, then the positions of fields and elements that lead to the part
@@ -13,7 +13,7 @@ import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.t
 import { type PackedRows, packRows, unpackRows } from '../../query/packed-rows.ts'
 import { documentBytes } from '../stages/stage.ts'
 
-/** Documents in one piece, with what their parts come from. */
+/** Packs documents into one piece, with the origins of their parts. */
 export function packDocuments(documents: readonly BsonDocument[]): PackedRows | undefined {
   const marks: number[] = []
   for (const document of documents) {
@@ -78,7 +78,7 @@ interface Marked {
   readonly parts: Map<number, Marked>
 }
 
-/** The document of a row, with the origins that its marks tell of. */
+/** The document of a row, with the origins that are in its marks. */
 function markedDocument(row: Uint8Array, marks: ArrayLike<number>): BsonDocument {
   if (marks.length === 0) return BsonDocument.view(row)
   let at = 0

@@ -6,7 +6,7 @@ import { refuse } from '../expressions/core/define-operator.ts'
 import type { SubPipelineOptions } from '../stages/stage.ts'
 import { checkWithin, firstStages, lastStages, sourceStages, stages, unsupportedStages } from '../stages/table.ts'
 
-/** MongoDB's limits for the stages of a pipeline and for nested pipelines. */
+/** MongoDB's limit for the stages of one pipeline. */
 export const pipelineStagesMax = 1000
 
 export interface StageSpec {

@@ -65,7 +65,8 @@ class ProjectionReader {
     if (this.#positional !== undefined && this.#hasElemMatch) {
       throw new MongoError(31255, 'Cannot specify positional operator and $elemMatch.')
     }
-    // The projection has only `_id` or array slices, which do not decide about the other fields.
+    // Only `_id` and slices do not tell whether the projection includes or excludes. Then `_id: 1` makes it
+    // an inclusion.
     const isInclusion = this.#isInclusion ?? this.#id === true
     if (this.#positional !== undefined && !isInclusion) {
       throw new MongoError(31395, 'positional projection cannot be used with exclusion')

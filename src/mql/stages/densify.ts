@@ -29,7 +29,7 @@ import { stageArguments, stageDocument, stringsIn } from './stage-arguments.ts'
 /** MongoDB's limit for documents that one stage adds. */
 const generatedDocumentsMax = 500_000
 
-/** To make a document takes about a microsecond. */
+/** Making a document takes about a microsecond. */
 const documentSteps = 50
 
 /** Overhead of a partition besides the bytes of its key and fields. */
@@ -49,7 +49,7 @@ interface Densifying {
 interface Partition {
   /** The fields of documents that are added. */
   readonly fields: BsonDocument
-  /** The grid value that has not come yet. */
+  /** The next grid value. */
   next: Value
   /** The only document that the fields come from, if there is one. */
   origin: Origin | undefined
@@ -219,7 +219,7 @@ class Densifier {
   *#generate(partition: Partition, end: Value, includesEnd = false): Generator<BsonDocument> {
     const most = includesEnd ? 0 : -1
     if (compareValues(partition.next, end) > most) return
-    // So that a large gap is filled where there is time.
+    // Counts the work of a large gap before it is done, so that it is done in a thread that has the time.
     spend(documentSteps * Math.min(generatedDocumentsMax, this.#countTo(partition.next, end)))
     while (compareValues(partition.next, end) <= most) {
       this.#generated += 1

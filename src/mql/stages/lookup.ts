@@ -30,7 +30,7 @@ interface Join {
   readonly pipeline: SubPipeline
   /** Nothing depends on the joined document, so the result is the same every time. */
   readonly isConstant: boolean
-  /** There is no pipeline, and what is joined is stored. */
+  /** There is no pipeline, and the joined documents are stored ones. */
   readonly isPlain: boolean
 }
 

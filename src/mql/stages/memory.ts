@@ -1,4 +1,4 @@
-/** The memory limit of a stage. */
+/** Counts the memory that a stage holds, against its limit. */
 
 import { MiB } from '../../base/limits.ts'
 import { heldHere } from '../../base/memory-account.ts'
@@ -38,12 +38,12 @@ export function refuseDensifyMemory(): MongoError {
   )
 }
 
-/** What documents and groups take in the heap, in bytes of BSON. */
+/** Bytes that documents and groups take in the heap, for each byte of BSON. */
 const heldFactor = 1.5
 
 export class Memory implements Disposable {
   readonly #refusal: () => MongoError
-  /** Of the cursor or command that runs the pipeline. */
+  /** The lease of the cursor or command that runs the pipeline. */
   readonly #lease = heldHere()
   #bytes = 0
 
@@ -59,7 +59,7 @@ export class Memory implements Disposable {
     else this.#lease?.release(heldFactor * -bytes)
   }
 
-  /** The stage has given all its documents. */
+  /** Frees all bytes: the stage has given all its documents. */
   [Symbol.dispose](): void {
     this.#lease?.release(heldFactor * this.#bytes)
     this.#bytes = 0

@@ -52,7 +52,7 @@ export class ComputedNode {
   }
 }
 
-/** Picks the included fields. If fields below a value are wanted and it is no document, it is dropped. */
+/** Picks the included fields. A scalar is dropped if fields below it are wanted. */
 export function pick(node: ComputedNode, document: BsonDocument): BsonDocument {
   const picked: [string, Value][] = []
   for (const [name, value] of document.fields) {
@@ -116,9 +116,9 @@ function setValue(node: ComputedNode, value: Value | undefined, context: Context
 }
 
 /**
- * The same on encoded bytes, for projections without embedded fields: kept parts are copied. A computed value
- * goes in place of the field it replaces, if that field is kept, otherwise at the end. Undefined if it cannot
- * be done so: bytes cannot have origins inside.
+ * Picks and sets on encoded bytes, for projections without nested fields: kept parts are copied. With
+ * `keepsOthers`, a computed value goes in place of the field it replaces. All other computed values go at the
+ * end. Undefined if that is not possible, such as for a value with an origin, which bytes cannot have.
  */
 function splice(node: ComputedNode, context: Context, keepsOthers: boolean): BsonDocument | undefined {
   const { root } = context

@@ -1,5 +1,5 @@
 /**
- * `$setWindowFields`: adds fields to documents that are computed from the documents around them.
+ * `$setWindowFields`: adds fields that are computed from the documents around the current document.
  *
  * The stage holds all documents, sorted by partition and by `sortBy`. Then it goes through each partition
  * once; every function keeps up with the current document.

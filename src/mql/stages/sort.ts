@@ -38,7 +38,7 @@ const entryBytes = 100
 /** Keeps the first `limit` documents in sort order. Documents with equal keys keep their order of arrival. */
 export class Sorter implements Disposable {
   readonly #limit: number
-  /** Of the cursor or command that runs the pipeline. */
+  /** The lease of the cursor or command that runs the pipeline. */
   readonly #lease = heldHere()
   #entries: SortEntry[] = []
   #bytes = 0

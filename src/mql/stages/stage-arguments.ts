@@ -1,4 +1,4 @@
-/** The arguments of stages that are documents with fixed fields: their names and types are checked. */
+/** Checks the names and types of the fields in stages whose specification is a document with fixed fields. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'

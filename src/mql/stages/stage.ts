@@ -27,7 +27,7 @@ export type Stream = AsyncIterable<DocumentBatch>
 /** Encoded documents, as the store holds them. */
 export type ByteStream = AsyncIterable<readonly Uint8Array[]>
 
-/** The find that the first stages of a pipeline amount to. */
+/** The find that replaces the first stages of a pipeline. */
 export interface LeadingFind {
   readonly filter: BsonDocument
   readonly sort: BsonDocument | undefined
@@ -59,7 +59,7 @@ export interface MergeRequest {
 export interface Collections {
   /** A collection that does not exist is empty. */
   find(namespace: Namespace, request: FindRequest): Stream
-  /** What is alive of documents that were held, now that they are to be shown or written. */
+  /** The living parts of documents that were held. Called when they are to be shown or written. */
   living?(batch: DocumentBatch): MaybePromise<DocumentBatch>
   /** `$out`: replaces the whole collection with the documents, or changes nothing. */
   replace(target: Namespace, documents: ByteStream): Promise<void>
@@ -105,12 +105,12 @@ export interface StageCompiler {
 export interface SubPipelineOptions {
   readonly scope?: VariableScope
   readonly namespace?: Namespace | undefined
-  /** The stage that contains it, for error texts. */
+  /** The stage that contains the nested pipeline. It does not allow some stages. */
   readonly within: '$lookup' | '$unionWith' | '$facet'
 }
 
 export interface SubPipeline {
-  /** It gives stored documents, in no certain order: all of its collection, or those that match a filter. */
+  /** True if it gives stored documents in any order: all of its collection, or those that match a filter. */
   readonly isOnlyFilter: boolean
   /** Runs it over its collection. Documents must also match the filter. */
   runOn(namespace: Namespace | undefined, run: Run, filter?: BsonDocument): Stream
@@ -214,10 +214,10 @@ export async function inSlices<T>(steps: Steps<T>, slice: PipelineSlice): Promis
   }
 }
 
-/** The same for stages that may make large documents of small ones: a batch is encoded at once. */
+/** Most documents in a batch, if the stage may make small documents large: a batch is encoded at once. */
 export const largeBatchDocumentsMax = 16
 
-/** Splits documents into batches. In place of a document there may be a pause. */
+/** Splits documents into batches. `undefined` in place of a document is a pause. */
 export async function* inBatches(
   documents: Iterable<BsonDocument | undefined>,
   slice: PipelineSlice,
@@ -238,10 +238,10 @@ export async function* viewsOf(input: ByteStream): AsyncGenerator<DocumentBatch>
   for await (const batch of input) yield batch.map(bytes => BsonDocument.view(bytes))
 }
 
-/** The documents that a stage writes. */
+/** The bytes of the living documents that a stage writes. */
 export async function* livingBytes(input: Stream, collections: Collections): AsyncGenerator<readonly Uint8Array[]> {
   for await (const batch of input) {
-    // Encoding refuses what is too large to be looked through.
+    // Encoding refuses documents that are so large that `living` could not walk through them.
     for (const document of batch) if (document.hasInnerOrigins()) documentBytes(document)
     yield ((await collections.living?.(batch)) ?? batch).map(documentBytes)
   }

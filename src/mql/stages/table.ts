@@ -21,7 +21,7 @@ import { documentsStage, unionWithStage } from './union.ts'
 import { unwindStage } from './unwind.ts'
 import { mergeStage, outStage } from './write.ts'
 
-/** MongoDB's words outside of Atlas. */
+/** MongoDB's error text outside of Atlas. */
 const search: CompileStage = () =>
   refuse(
     31082,

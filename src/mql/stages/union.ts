@@ -1,4 +1,4 @@
-/** `$unionWith`, and `$documents`, with which a pipeline without a collection begins. */
+/** `$unionWith`, and `$documents`: the first stage of a pipeline without a collection. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, type Value } from '../../document/bson/value.ts'

@@ -172,7 +172,8 @@ export const pullAll: ModifierFactory = (operand, _, collation) => {
 }
 
 /**
- * A document without operators filters elements that are documents. Operators and patterns test any element.
+ * `$pull`. A document without operators filters elements that are documents. Operators and patterns test any
+ * element. Any other operand removes the elements that equal it.
  */
 export const pull: ModifierFactory = (operand, _, collation) => {
   if (operand.type === bsonType.document && !beginsWithCondition(operand)) {

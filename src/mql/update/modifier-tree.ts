@@ -17,7 +17,7 @@ import { MongoError } from '../errors/mongo-error.ts'
 import type { Modifier, RawValue } from './modifier.ts'
 import { arrayIndex, comparePathParts, filterIdentifier } from './update-path.ts'
 
-/** To put a name into its place takes about half a microsecond. */
+/** Sorting one name into its place takes about half a microsecond. */
 const sortedSteps = 25
 
 export type UpdateNode = ModifierNode | FieldsNode | ElementsNode

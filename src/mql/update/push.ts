@@ -138,7 +138,7 @@ function parseSortPattern(pattern: BsonDocument, collation: Collation | undefine
 
 const nullRaw = rawValue(nullValue)
 
-/** The value at a path of an element; arrays are not entered. Null if there is none. */
+/** The value at a path of an element, or null if there is none. The path enters an array only by an index. */
 function keyOf(element: RawValue, parts: readonly Uint8Array[]): RawValue {
   let current: RawValue | undefined = element.type === bsonType.document ? element : undefined
   for (const part of parts) {

@@ -45,7 +45,7 @@ export interface UpdateOptions {
   /** The update changes all matching documents. */
   readonly isMulti?: boolean
   readonly pipeline?: CompileUpdatePipeline
-  /** How strings compare in conditions and sorts, and for the least and the greatest value. */
+  /** How strings compare in conditions, sorts and sets, and in `$min` and `$max`. */
   readonly collation?: Collation | undefined
 }
 
@@ -206,7 +206,7 @@ function compileOperators(
   }
 }
 
-/** To compile a modifier takes about two microseconds. */
+/** Compiling a modifier takes about two microseconds. */
 const modifierSteps = 100
 
 function addOperator(tree: Growing, operator: string, operand: Value): void {

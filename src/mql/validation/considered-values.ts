@@ -7,7 +7,7 @@ import type { BsonDocument, Value } from '../../document/bson/value.ts'
 const consideredValuesMax = 10
 
 export interface Considered {
-  /** Undefined: the path leads nowhere. */
+  /** Undefined if the path leads nowhere. */
   readonly values: readonly Value[] | undefined
   /** There are more than are listed. */
   readonly isCut: boolean

@@ -5,7 +5,7 @@ import { BsonArray, BsonDocument, type Field, int32, string, type Value, valueAt
 import type { MongoError } from '../errors/mongo-error.ts'
 import type { Part } from '../filter/schema-tests.ts'
 
-/** How much is shown. A report that would be too large leaves out what is as large as its cause. */
+/** How much a report shows. A truncated one leaves out operands and considered values: they may be large. */
 export interface ReportOptions {
   readonly isTruncated: boolean
 }
@@ -44,7 +44,7 @@ export function consideredTypes(values: readonly Value[]): Field[] {
   return oneOrMore('consideredType', [...new Set(values.map(({ type }) => typeName(type)))])
 }
 
-/** Sorted. */
+/** A field with one text, or with the sorted list of several. */
 export function oneOrMore(name: string, texts: readonly string[]): Field[] {
   const [only, second] = texts
   if (only === undefined) return []

@@ -1,8 +1,8 @@
 /**
- * Why a document does not match a filter, in MongoDB's form.
+ * Reports why a document does not match a filter, in MongoDB's form.
  *
- * The filter is read once more, into clauses that know how they were written. Below a negation a clause
- * reports why it does match: it is inverted.
+ * The filter is read again, into clauses that know how they were written. A clause below a negation is
+ * inverted: it reports why it does match.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -96,7 +96,9 @@ function operatorClauses(name: string, value: Value, options: ClauseOptions): Cl
   }
 }
 
-/** `$and`, `$or` and `$nor`. Of a list that matters only in part, only that part is reported. */
+/**
+ * `$and`, `$or` and `$nor`. A report shows only the clauses that decide: of a failed `$and`, those that fail.
+ */
 function joined(name: '$and' | '$or' | '$nor', of: readonly Clause[]): Clause {
   const matching = {
     $and: (bytes: Uint8Array) => of.every(clause => clause.matches(bytes)),
@@ -121,7 +123,7 @@ function joined(name: '$and' | '$or' | '$nor', of: readonly Clause[]): Clause {
   }
 }
 
-/** An expression that cannot be computed is reported, too. */
+/** Whether a report shows the clause. A clause that cannot be computed is shown, too. */
 function isConcerned(clause: Clause, bytes: Uint8Array, isInverted: boolean): boolean {
   try {
     return clause.matches(bytes) === isInverted
@@ -205,7 +207,7 @@ function fieldClauses(path: string, value: Value, options: ClauseOptions): Claus
     return [leaf(whole, name, whole, options, describeAs(name, path, value))]
   }
   const [first] = value.fields
-  // Its options stand beside a geographic operator.
+  // The options of a geographic operator stand beside it.
   if (first !== undefined && isGeoOperator(first[0]))
     return [leaf(whole, first[0], whole, options, geo(path, first[0]))]
   return value.fields.flatMap(([name, operand]) => conditionClauses(path, name, operand, value, options))

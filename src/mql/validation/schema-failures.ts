@@ -1,4 +1,4 @@
-/** Why a value does not match a JSON Schema: a report for each rule that it breaks, in MongoDB's form. */
+/** Reports why a value does not match a JSON Schema: one report for each broken rule, in MongoDB's form. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, int32, int64, string, type Value } from '../../document/bson/value.ts'
@@ -36,7 +36,7 @@ export function schemaFailure(schema: Schema, document: Part, options: ReportOpt
   ])
 }
 
-/** A document was asked to be something else. */
+/** The report on a schema that no document can match. */
 function neverFailure({ spec }: Schema, options: ReportOptions): BsonDocument {
   const written = BsonDocument.of([['$jsonSchema', spec]])
   return report(
@@ -53,7 +53,7 @@ function failuresOf(schema: Schema, part: Part, options: ReportOptions): Value[]
     .flatMap(rule => ruleFailures(rule, part, options))
 }
 
-/** What stands in `details` for a schema within another one. */
+/** The field `details` for a schema within another one. */
 function detailsOf(schema: Schema, part: Part, options: ReportOptions): Field {
   return ['details', schema.isNever ? neverFailure(schema, options) : listOf(failuresOf(schema, part, options))]
 }
@@ -67,7 +67,7 @@ function ruleFailures(rule: SchemaRule, part: Part, options: ReportOptions): rea
     case 'value':
       return [report(name, written(), reason(rule.reason), considered())]
     case 'type':
-      // That a value is missing is for `required` to say.
+      // The keyword `required` reports missing values.
       if (part.type === 0) return []
       return [report(name, written(), reason('type did not match'), considered(), consideredTypes([partValue(part)]))]
     case 'enum':

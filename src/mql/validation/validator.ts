@@ -24,12 +24,12 @@ interface Compiled {
   reporter?: ReturnType<typeof failureReporter>
 }
 
-/** Asked only when the filter is compiled. */
+/** Called only when the filter is compiled. */
 export type ConstantsNow = () => Constants
 
 export class Validator {
   readonly filter: BsonDocument
-  /** `$$NOW` differs from write to write. */
+  /** Whether the filter mentions the time. Then it is compiled for each write. */
   readonly #isTimed: boolean
   #compiled: Compiled | undefined
 
@@ -53,7 +53,7 @@ export class Validator {
     }
   }
 
-  /** What MongoDB says of a document that does not match. */
+  /** MongoDB's report on a document that does not match. */
   report(document: Uint8Array, constantsNow: ConstantsNow): BsonDocument {
     const id = BsonDocument.view(document).get('_id')
     const failing: Field[] = id === undefined ? [] : [['failingDocumentId', id]]

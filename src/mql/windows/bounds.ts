@@ -79,7 +79,7 @@ function parseBound<T>(spec: Value, compiler: Compiler, read: (value: Value | un
     : read(constant.value)
 }
 
-/** `current` counts as zero. */
+/** Throws if the lower bound exceeds the upper one. `current` counts as zero. */
 function checkForward(lower: Bound<NumericValue>, upper: Bound<NumericValue>): void {
   if (lower === 'unbounded' || upper === 'unbounded') return
   const [low, high] = [lower, upper].map(bound => (bound === 'current' ? int32(0) : bound)) as [

@@ -49,9 +49,9 @@ export class MovingExtreme implements MovingState {
 }
 
 /**
- * Equal values of a window, of which one is shown. It stays as long as one of their documents lives. The
- * longest life is kept for the newer values together, and for each older value with those behind it. So a
- * value enters and leaves in constant time on average.
+ * A queue of equal values in a window, of which one is shown. It is shown as long as one of their documents
+ * lives. The queue has two lists. The newer values have one life together. Each older value has the life of
+ * itself and the newer ones in its list. So a value enters and leaves in constant time on average.
  */
 class EqualValues {
   /** The oldest value last. `life` is that of the value and the newer ones in this list. */

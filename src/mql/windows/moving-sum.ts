@@ -34,10 +34,13 @@ export interface MovingState {
 
 const noDecimal = finite(false, 0n, 0)
 
-/** Exact for integers. Numbers that are not finite are only counted, because they cannot be subtracted. */
+/**
+ * The sum of the numbers in a window, exact for integers. Numbers that are not finite are only counted,
+ * because they cannot be subtracted.
+ */
 export class MovingNumbers {
   #integers = 0n
-  /** Of integers and doubles. */
+  /** The sum of integers and doubles. */
   #binary = new DoubleSum()
   #decimals: Decimal = noDecimal
   readonly #counts = { int32: 0, int64: 0, double: 0, decimal: 0, nan: 0, positive: 0, negative: 0 }
@@ -53,7 +56,7 @@ export class MovingNumbers {
 
   leave(value: NumericValue): void {
     this.#change(value, -1)
-    // What rounding left behind goes with the last value of its type.
+    // When the last value of a type leaves, the rounding errors of that type are dropped.
     if (this.#counts.decimal === 0) this.#decimals = noDecimal
     if (value.type !== bsonType.double || this.#counts.double > 0) return
     this.#binary = new DoubleSum()
@@ -154,7 +157,10 @@ export class MovingAverage implements MovingState {
 /** Welford's method, forwards and backwards. Decimals are converted to doubles. */
 export class MovingDeviation implements MovingState {
   readonly #isSample: boolean
-  /** What a number that is not finite makes of the result: null where it may leave again, as in MongoDB. */
+  /**
+   * The result while the window has a number that is not finite: null if values may leave it, otherwise NaN,
+   * as in MongoDB.
+   */
   readonly #undefinedResult: Value
   #count = 0
   #mean = 0
@@ -204,7 +210,7 @@ export class MovingDeviation implements MovingState {
   }
 }
 
-/** Of pairs of numbers; anything else does not count. The same method as for deviations. */
+/** The covariance of pairs of numbers; other values do not count. The method is that of deviations. */
 export class MovingCovariance implements MovingState {
   readonly #isSample: boolean
   readonly #x = new MovingNumbers()
@@ -356,7 +362,7 @@ function areaBetween(left: readonly [Value, NumericValue], right: readonly [Valu
   return divide(multiply(add(left[1], right[1]), differenceOf(right[0], left[0])), double(2))
 }
 
-/** Of two numbers, or of two dates in milliseconds. */
+/** The difference of two numbers, or of two dates in milliseconds. */
 export function differenceOf(left: Value, right: Value): NumericValue {
   if (left.type === bsonType.date && right.type === bsonType.date) return int64(left.value - right.value)
   return subtract(left as NumericValue, right as NumericValue)

@@ -14,7 +14,7 @@ import { Inputs, type WindowPartition } from './partition.ts'
 import { RankedWindow } from './ranked-window.ts'
 import type { WindowFunction } from './window-function.ts'
 
-/** A function of the places of a window alone. Values that the window has left are released. */
+/** A function that only needs the ends of its window. Values that have left the window are released. */
 function placesFunction(
   bounds: WindowBounds,
   input: Evaluate,
@@ -89,7 +89,7 @@ export function endsFunction(bounds: WindowBounds, input: Evaluate, n: Evaluate,
   })
 }
 
-/** A function of the values of a window in their order. */
+/** A function that needs the values of a window in sorted order. */
 function rankedFunction(
   bounds: WindowBounds,
   {

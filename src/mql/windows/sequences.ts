@@ -1,4 +1,4 @@
-/** Window functions that go from document to document and have no window of their own choice. */
+/** Window functions along the order of documents: ranks, shifts, fills, moving averages and slopes. */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { addDecimals, multiplyDecimals, subtractDecimals } from '../../document/bson/decimal-arithmetic.ts'
@@ -48,7 +48,7 @@ export function rankFunction({ isDense }: { readonly isDense: boolean }): Window
   }
 }
 
-/** The value of the document that many places ahead. */
+/** `$shift`: the value of the document that is `by` places ahead. */
 export function shiftFunction(input: Evaluate, by: number, otherwise: Value): WindowFunction {
   return {
     *begin(partition) {
@@ -75,7 +75,7 @@ export function carriedFunction(input: Evaluate): WindowFunction {
   }
 }
 
-/** Computed in decimals, as in MongoDB. */
+/** `$expMovingAvg`, computed in decimals as in MongoDB. */
 export function movingAverageFunction(input: Evaluate, alpha: Decimal): WindowFunction {
   const rest = subtractDecimals(toDecimal(int32(1)), alpha)
   return {

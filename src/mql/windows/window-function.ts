@@ -1,4 +1,4 @@
-/** How a window function is written, and how it runs over a partition. */
+/** The interface of window functions: how one is written, and how it runs over a partition. */
 
 import type { Steps } from '../../base/steps.ts'
 import type { Value } from '../../document/bson/value.ts'
@@ -23,7 +23,7 @@ export interface WindowSpec {
 export type WindowRun = (index: number) => Value
 
 export interface WindowFunction {
-  /** What takes long is done here, in steps. */
+  /** Prepares the run. Work that takes long is done here, in steps. */
   begin(partition: WindowPartition): Steps<WindowRun>
 }
 

@@ -17,7 +17,7 @@ import { HmacSha256 } from './hmac.ts'
 /** The signature of a request is valid this long before and after its date, as in the service. */
 const signatureSkewMsMax = 15 * 60 * 1000
 
-/** Most cached dates of signatures: nearly all that could be accepted at a time. */
+/** Most cached dates of signatures. About 1,800 could be accepted at a time, but most are recent. */
 const rememberedDatesMax = 1024
 
 /** The parts of a request that the signature covers. */
@@ -122,7 +122,7 @@ function refuse(text: string): never {
   throw new RequestError('unauthenticated', text)
 }
 
-/** Tokens in the service's form have been checked before. */
+/** Tokens of Entra ID that are not in the service's form. Those in its form were checked before. */
 const bearerToken = /^(type(=|%3d)aad|bearer )/i
 
 /** The spellings that SDKs use. Any other spelling is decoded first. */

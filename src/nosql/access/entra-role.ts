@@ -16,7 +16,7 @@ export interface EntraUse {
 
 /** The service's sub-status for what no token may do (dotnet/efcore#32197). */
 const notForTokens = 5300
-/** For what another role may do (Azure/azure-cosmos-dotnet-v3#3110). */
+/** The sub-status for what only another role may do (Azure/azure-cosmos-dotnet-v3#3110). */
 const notForRole = 5301
 
 /** Throws unless the role allows the request. */

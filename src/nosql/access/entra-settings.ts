@@ -1,5 +1,5 @@
 /**
- * Which tokens of Microsoft Entra ID are accepted, and what their bearers may do: the file of `--entra`.
+ * Reads the file of `--entra`: which tokens of Microsoft Entra ID are accepted, and for which roles.
  *
  *   {
  *     "issuers": ["https://login.microsoftonline.com/<tenant>/v2.0"],

@@ -45,7 +45,7 @@ export function resolveAddress(engine: Engine, url: string, partitionKey?: strin
 
 const directModePath = /^\/*addresses\b/
 
-/** Before the signature, which a client of direct mode makes in another way. */
+/** Called before the signature is checked, because a client in direct mode signs in another way. */
 function refuseDirectMode(): never {
   throw new RequestError(
     'unsupported',
@@ -71,7 +71,7 @@ function nameLink(url: string, path: readonly string[]): string {
   return isFeed ? url.slice(1, Math.max(1, url.length - path.at(-1)!.length - 1)) : url.slice(1)
 }
 
-/** SDKs take a path for one of ids if its database looks like an id. */
+/** SDKs treat a path as made of ids if the name of its database looks like an id. */
 function signedLinks(path: readonly string[], nameLink: string): Signed {
   if (path[0] !== 'dbs' || path[1] === undefined || !isRid(path[1], databaseRidChars)) return { signedLink: nameLink }
   const owner = path[path.length % 2 === 1 ? path.length - 2 : path.length - 1]!

@@ -45,11 +45,11 @@ export function issueToken(keys: AccountKeys, grant: Grant): string {
 /** A grant that was signed with one of the account's keys. */
 export interface SignedGrant {
   readonly grant: Grant
-  /** With the key that everybody knows. */
+  /** Whether it was signed with the key that everybody knows. */
   readonly isWellKnown: boolean
 }
 
-/** Undefined if it is not a resource token. A token goes on as long as the key that signed it is valid. */
+/** Undefined if it is not a resource token. A token stays valid as long as the key that signed it. */
 export function readToken(keys: AccountKeys, authorization: string): SignedGrant | undefined {
   // Every request passes here, and nearly all have other tokens.
   if (!/^type(=|%3d)resource/i.test(authorization)) return undefined

@@ -1,7 +1,7 @@
 /**
  * A client encryption key: a data key that the client has wrapped with a key of its own.
  *
- * It is only kept here. Clients encrypt and decrypt; nothing here can unwrap the data key.
+ * The server only stores it. Clients encrypt and decrypt; the server cannot unwrap the data key.
  */
 
 import { encryptionAlgorithm } from './client-encryption-policy.ts'

@@ -1,8 +1,9 @@
 /**
  * The client encryption policy: which top-level properties clients encrypt before they send them.
  *
- * It is only kept for clients, which read it back. The keys that it names must exist. The other texts are
- * those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
+ * The server only stores it, and clients read it back. The keys that it names must exist. Except for a
+ * missing key, the error texts are those of the .NET SDK, which checks the same rules before sending
+ * (ClientEncryptionPolicy.cs).
  */
 
 import { parsePartitionKeyPath } from '../../document/partition-key.ts'

@@ -1,4 +1,4 @@
-/** ORDER BY with several keys. As in the service, it needs a composite index. */
+/** Checks an ORDER BY with several keys: as in the service, it needs a composite index. */
 
 import { RequestError } from '../../base/error.ts'
 import { ascendingFirst, isSamePath } from '../../query/choose-index.ts'

@@ -1,5 +1,5 @@
 /**
- * Computed properties: a name and the query that gives its value.
+ * Parses computed properties: each has a name, and a query that gives its value.
  *
  * Names and queries are checked with the service's texts (azure-cosmos-dotnet-v3,
  * ContainerNegativeComputedPropertyTest) as far as they are known.
@@ -16,6 +16,7 @@ import { fieldOf, invalidInputText, isJsonObject, malformed } from './definition
 import { scanPolicyPath } from './policy-path.ts'
 import type { SpatialIndex } from './spatial-index.ts'
 
+/** The service's limit (its page on computed properties). */
 const computedPropertiesMax = 20
 
 export interface ComputedProperty {
@@ -91,7 +92,7 @@ function whyRefused(node: Expression | Query): string | undefined {
   return changingFunctions.has(name) || Object.hasOwn(spatialFunctions, name) ? `The function ${name}` : undefined
 }
 
-/** Their values are not the same each time. */
+/** Functions that may return another value each time. */
 const changingFunctions: ReadonlySet<string> = new Set([
   ...['RAND', 'NOW'],
   ...['DATETIME', 'TICKS', 'TIMESTAMP'].flatMap(unit => [`GETCURRENT${unit}`, `GETCURRENT${unit}STATIC`]),

@@ -1,4 +1,4 @@
-/** How conflicting writes of regions would be resolved. Stored and echoed only: there is one region. */
+/** Parses the policy for conflicting writes of regions. Stored and returned only: there is one region. */
 
 import { fieldOf, malformed, readObject, readString, readWord } from './definition-input.ts'
 import { isPropertyPath } from './policy-path.ts'

@@ -145,11 +145,11 @@ const knownProperties: ReadonlySet<string> = new Set([
   'vectorEmbeddingPolicy',
   'fullTextPolicy',
   'clientEncryptionPolicy',
-  // Part of an answer that asks for it; clients send it back.
+  // Part of an answer if the request asks for it. Clients send it back.
   'statistics',
 ])
 
-/** Parts of the service that are not here. */
+/** Features of the service that Mayfly does not have. */
 const missingFeatures: Readonly<Record<string, string>> = {
   globalSecondaryIndexDefinition: 'Global secondary indexes',
   materializedViewDefinition: 'Materialized views',

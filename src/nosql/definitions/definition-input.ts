@@ -1,5 +1,6 @@
 /**
- * Reads untrusted JSON field by field. Known fields are checked, all others are ignored.
+ * Reads untrusted JSON field by field. Known fields are checked. Others are ignored, but a container
+ * definition refuses unknown ones at its top level.
  *
  * Only own properties count, so `__proto__` and `constructor` in a body are ordinary names. A null field
  * counts as absent, because several SDKs write null for a field that their user left out.
@@ -59,7 +60,8 @@ export function readWord<Word extends string>(value: unknown, where: string, wor
 const shownCharsMax = 100
 
 /**
- * Formats a value for an error text, as in the JSON as far as that is still known: 1e400 has become Infinity.
+ * Formats a value for an error text. It looks as in the JSON, as far as that is still known: 1e400 has
+ * become Infinity.
  *
  * The content of objects and arrays is left out. It could be long, and printing it could recurse as deep as
  * the body.

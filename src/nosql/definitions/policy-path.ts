@@ -8,7 +8,7 @@
 
 import { malformed } from './definition-input.ts'
 
-/** The service's limits for one container definition (pages on limits, unique keys, computed properties). */
+/** The service's limit for the paths in one list of a container definition (its page on limits). */
 export const indexPathsMax = 1500
 
 export interface PolicyPath {

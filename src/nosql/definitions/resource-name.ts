@@ -1,9 +1,9 @@
 /**
- * Which ids databases, containers and items may have.
+ * Checks the ids of databases, containers and items.
  *
  * The two rules differ more than the documentation says: the service accepts every character in the id of an
- * item. A path finds the item if it escapes the id (azure-sdk-for-go, TestItemIdEncodingComputeGW). The older
- * gateway answers 401 to paths that escape `/`, `\`, `#` or a space at the end. We never do.
+ * item. A path finds the item if it escapes the id (azure-sdk-for-go, TestItemIdEncodingComputeGW). The
+ * older gateway answers 401 to paths that escape `/`, `\`, `#` or a space at the end. Mayfly never does.
  */
 
 import { invalidInputText, malformed } from './definition-input.ts'

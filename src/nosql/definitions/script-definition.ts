@@ -29,7 +29,7 @@ export function isScriptKind(type: string): type is ScriptKind {
 export const triggerOperations = ['all', 'create', 'update', 'delete', 'replace'] as const
 export const triggerTypes = ['pre', 'post'] as const
 
-/** As in the service, whether the text is a function shows only when it runs. */
+/** The body is not compiled here. As in the service, an error in it shows only when the script runs. */
 export function parseScript(kind: ScriptKind, input: unknown): Script {
   const fields = readObject(input, 'body')
   const id = parseResourceId(fieldOf(fields, 'id'))
@@ -44,7 +44,7 @@ export function parseScript(kind: ScriptKind, input: unknown): Script {
   }
 }
 
-/** SDKs write these words in different cases and compare the result with what they sent. */
+/** Keeps the case of the word: SDKs use different cases, and compare the result with what they sent. */
 function readWordAsIs(value: unknown, where: string, words: readonly string[]): string {
   const text = readString(value, where)
   if (!words.includes(text.toLowerCase())) invalidInput(`'${where}' must be one of ${words.join(', ')}`)

@@ -3,6 +3,7 @@
 import { fieldOf, malformed, readArray, readObject, readString } from './definition-input.ts'
 import { arrayStep, scanPolicyPath } from './policy-path.ts'
 
+/** The service's limits (its page on unique keys). */
 const uniqueKeysMax = 10
 const uniqueKeyPathsMax = 16
 

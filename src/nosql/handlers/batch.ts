@@ -54,9 +54,13 @@ import { patchOperation } from '../items/patch-operation.ts'
 import { missingBody } from '../json/parse-json.ts'
 import { physicalRange } from './item-feed.ts'
 
+/** The service's limit for the body of a batch. The .NET SDK fills bulk requests up to this size. */
 const batchBytesMax = 2_202_010
 
-/** What the patches of one batch may write: no more than its other writes. A megabyte takes about 5 ms. */
+/**
+ * Most bytes of items that the patches of one batch may rewrite: no more than its other writes. A megabyte
+ * takes about 5 ms.
+ */
 const patchedBytesMax = itemBytesMax
 
 interface Task {
@@ -204,8 +208,8 @@ async function doTogether(request: NosqlRequest, container: ContainerRecord, tas
 }
 
 /**
- * All reads of a batch together must fit in one answer. Its patches together must not write too much: a short
- * patch may write a large item, and the whole batch is done while everybody else waits.
+ * All reads of a batch together must fit in one answer. Its patches together must not write too much: a
+ * short patch may write a large item, and all other requests wait while the batch is done.
  */
 function boundedSteps(container: ContainerRecord, tasks: readonly Task[]): Step[] {
   const bytes = new Array<number>(tasks.length).fill(0)
@@ -256,7 +260,8 @@ async function doUntilFailure(
 }
 
 async function doAll(request: NosqlRequest, container: ContainerRecord, tasks: readonly Task[]): Promise<Done> {
-  // Operations on the same item wait for each other; the store orders only such calls.
+  // Operations on the same item wait for each other, because a store may reorder calls that run at the same
+  // time.
   const byItem = new Map<string, Promise<unknown>>()
   const all = tasks.map(task => {
     const { key, former } = task.operation

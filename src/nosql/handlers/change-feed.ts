@@ -132,7 +132,8 @@ async function latestVersions({ request, view, range }: Feed, { position, since 
     chargeRu += read.chargeRu
     const items = read.items.filter(({ ts }) => ts >= since)
     if (items.length > 0 || read.isEnd) {
-      // At the end of the feed whatever comes later is written at this moment or later.
+      // At the end of the feed, all later changes are written at this moment or later. Then `since` is not
+      // needed any more.
       const isPast = read.isEnd && read.moment >= since
       const next = isPast || since === 0 ? { position: after } : { position: after, since }
       return { documents: items.map(print), next, version: read.version, chargeRu }

@@ -1,4 +1,7 @@
-/** /clientencryptionkeys: the keys with which clients encrypt properties. As in the service, keys stay. */
+/**
+ * /clientencryptionkeys: the keys with which clients encrypt properties. They cannot be deleted, as in the
+ * service.
+ */
 
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { parseClientEncryptionKey } from '../definitions/client-encryption-key.ts'
@@ -49,7 +52,7 @@ export async function readEncryptionKey(request: NosqlRequest): Promise<NosqlRes
   return answer(200, found, catalogReadRu)
 }
 
-/** Clients wrap a data key again, with another key of theirs. */
+/** Clients call this to wrap a data key again, with another key of theirs. */
 export async function replaceEncryptionKey(request: NosqlRequest): Promise<NosqlResponse> {
   const { keys } = await open(request)
   const key = parseClientEncryptionKey(jsonBody(request))

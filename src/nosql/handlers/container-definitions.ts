@@ -1,6 +1,6 @@
 /**
- * POST and PUT of /colls: what clients define, with the default time to live. Computed properties are in the
- * query language, so this is loaded with the first definition.
+ * POST and PUT of /colls: creates and replaces containers, with their default time to live. Computed
+ * properties are in the query language, so this file is loaded with the first definition.
  */
 
 import { catalogWriteRu } from '../../units/cost.ts'

@@ -1,4 +1,4 @@
-/** /colls: containers as they are. What defines them is in container-definitions.ts. */
+/** /colls: lists, reads and deletes containers. container-definitions.ts creates and replaces them. */
 
 import { RequestError } from '../../base/error.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -82,7 +82,7 @@ export async function answerContainer(
   return { status, body: JSON.stringify({ ...containerResource(container), ...statistics }), chargeRu, headers }
 }
 
-/** What each range holds. The service samples sizes and partition keys; here they are not sampled. */
+/** What each range holds. The service samples sizes and partition keys; here they are 0 and empty. */
 async function rangeStatistics(request: NosqlRequest, container: ContainerRecord): Promise<object[]> {
   const { reports } = request.service.engine
   const { ranges } = viewOf(container)

@@ -1,4 +1,4 @@
-/** /dbs: databases. */
+/** /dbs: creates, lists, reads and deletes databases. */
 
 import type { DatabaseRecord } from '../../store/catalog.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'

@@ -77,9 +77,10 @@ export function rangeOf(request: NosqlRequest, view: ContainerView): ScanRange {
 }
 
 /**
- * The range of a physical partition. Readers of change feeds and writers in bulk must know the present ones:
- * they get 410, read the ranges again and go on. A query or a feed may still name a range that was split and
- * gets all of it: no data has moved, and the JavaScript SDK (4.10) sends a query that gets 410 for ever.
+ * The range of a physical partition. Readers of change feeds and writers in bulk must name a present range:
+ * for a range that was split they get 410, read the ranges again and go on. A query or a feed may still name
+ * a range that was split, and gets all of it: no data has moved, and the JavaScript SDK (4.10) repeats a
+ * query that gets 410 for ever.
  */
 export function physicalRange(view: ContainerView, id: string | undefined, mayBeGone = false) {
   if (id === undefined) return wholeRange

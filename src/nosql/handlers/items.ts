@@ -99,7 +99,10 @@ async function writeItem(
   }
 }
 
-/** Changes an item in a transaction of its own, unless that was done already. */
+/**
+ * Answers a request that changes one item. Runs the transaction, unless the caller has run it already
+ * (`done`).
+ */
 export async function operate(
   request: NosqlRequest,
   view: ContainerView,

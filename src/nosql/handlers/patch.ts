@@ -37,7 +37,10 @@ export function patchItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
 /** How often a patch begins again because the item has changed meanwhile. */
 const attemptsMax = 10
 
-/** A patch begins again when it is known that the item is large, or whether it meets a long condition. */
+/**
+ * Runs the transaction of a patch. It begins again after it has found that the item is large, and after a
+ * long condition was judged in another thread.
+ */
 async function transactPatiently(
   { service: { engine }, caller }: NosqlRequest,
   { record }: ContainerView,

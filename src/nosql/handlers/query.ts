@@ -113,7 +113,7 @@ function checkSupportedFeatures(request: NosqlRequest, { prepared }: QueryReques
 function checkOrder({ prepared, parameters }: QueryRequest, { definition }: ContainerRecord): Demands {
   const demands = demandsOf(prepared.query, parameters)
   const { indexingPolicy } = definition as ContainerDefinition
-  // The order of the rows does not matter to what is computed from all of them.
+  // Aggregates do not depend on the order of the rows.
   const isAggregated = selectedAggregates(prepared.query).length > 0
   checkCompositeOrder(isAggregated ? 0 : (prepared.query.orderBy?.items.length ?? 0), demands, indexingPolicy)
   const { computed } = prepared
@@ -136,7 +136,9 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
   })
 }
 
-/** Functions of users are called where nobody else waits for them. */
+/**
+ * A query with user-defined functions runs only in the query thread, where no other request waits for them.
+ */
 function programsOf(
   { prepared, parameters }: QueryRequest,
   functions: StatementFunctions | undefined,
@@ -243,7 +245,7 @@ function planFor(query: QueryRequest, view: ContainerView): QueryPlan {
         : { min, max: maxExclusive, isMinInclusive: true, isMaxInclusive: false },
     )
   }
-  // Clients want them in order and without overlaps.
+  // Clients need the ranges in order and without overlaps.
   const queryRanges = [...ranges.values()].sort((a, b) => (a.min < b.min ? -1 : 1))
   const isSinglePartition = keys.length === 1 && keys[0]!.length === view.keyPaths.length
   return makeQueryPlan(query.prepared.query, { parameters, queryRanges, isSinglePartition })

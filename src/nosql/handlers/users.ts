@@ -149,7 +149,7 @@ export async function readUser(request: NosqlRequest): Promise<NosqlResponse> {
   return answer(request, kind, 200, found, catalogReadRu)
 }
 
-/** Unlike all other resources, these may change their id. */
+/** Unlike databases, containers and scripts, users and permissions may change their id. */
 export async function replaceUser(request: NosqlRequest): Promise<NosqlResponse> {
   const kind = kindOf(request)
   const { resources } = await kind.open(request)

@@ -36,8 +36,9 @@ export function decodeContinuation(keys: AccountKeys, scope: string, token: stri
 type TokenRange = Pick<ScanRange, 'min' | 'maxExclusive'>
 
 /**
- * A token of items, in JSON with the range that was read, as the service's: clients look into it. The range
- * is signed but not compared: after a split, clients use the token of a range for its halves.
+ * A token for items. Like that of the service, it is JSON with the range that was read, because clients look
+ * into it. The range is signed but not compared: after a split, clients use the token of a range for its
+ * halves.
  */
 export function encodeRangeContinuation(
   keys: AccountKeys,

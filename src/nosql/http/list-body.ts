@@ -1,4 +1,7 @@
-/** The JSON of a list whose elements are text already, and how long texts become bytes: in steps. */
+/**
+ * The JSON of a list whose elements are JSON texts already, and its conversion to bytes, in steps if it is
+ * long.
+ */
 
 import { largeBuffer } from '../../base/large-buffer.ts'
 import { KiB } from '../../base/limits.ts'
@@ -15,7 +18,7 @@ export interface TextList {
 /** From this length on, writing each element into a buffer is cheaper than joining (three copies). */
 export const longChars = 16_384
 
-/** What one step writes: it takes less than half a millisecond. */
+/** Characters that one step writes, which takes less than half a millisecond. */
 const stepChars = 128 * KiB
 
 /** Most bytes of a code point. */

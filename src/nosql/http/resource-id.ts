@@ -50,8 +50,9 @@ export function sequenceOfRid(container: ContainerRecord, rid: string): number |
 }
 
 /**
- * The `_rid` of an item as data. Six bytes make eight characters, so all but two bytes of the container's id
- * come before it.
+ * The form of an item's `_rid` as data, for stores that print it themselves. In base64, six bytes make eight
+ * characters. So the first six bytes of the container's id are a fixed text, and its last two bytes are
+ * encoded together with the sequence number.
  */
 export function itemRidForm(container: ContainerRecord): StampForm {
   itemRid(container, 0)

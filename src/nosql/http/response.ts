@@ -47,7 +47,7 @@ const constantHeaders = ownText(
 const jsonType = ownText(header('content-type', 'application/json'))
 const binaryType = ownText(header('content-type', 'application/octet-stream'))
 
-/** Answers from this size on are counted as held until they are taken. */
+/** Answers from this size on count as held memory until the client has taken them. */
 const largeAnswerBytes = 16 * KiB
 
 /** The body as it is sent, or a list that is so large that it should be written in steps. */

@@ -26,7 +26,7 @@ export interface HttpAnswer {
   readonly status: number
   /** Header lines with their line ends, including the length and type of the body. */
   readonly headers: string
-  /** Nobody else has the bytes: whoever sends them may give their memory back. */
+  /** Nobody else uses the bytes: their memory may be freed after they were sent. */
   readonly body: string | Buffer
   /** If it equals the length of a string body, the string is all ASCII. */
   readonly bodyBytes: number

@@ -5,8 +5,8 @@ import { machine } from '../../base/clock.ts'
 import { CapacityError } from '../../base/error.ts'
 
 /**
- * Time for one page of a query, and for what else reads much. A page whose rows may be given one by one is
- * cut much sooner. SDKs give up after about a minute.
+ * The time limit of one page of a query, and of other requests that read much. A page in source order ends
+ * much sooner. SDKs give up after about a minute.
  */
 export const requestWorkMsMax = 60_000
 
@@ -20,7 +20,7 @@ export class WorkTime implements Disposable {
     this.#caller = caller
   }
 
-  /** Made when the work takes long, so that short work pays nothing. */
+  /** Created when it is first asked for, so that short work pays nothing. */
   readonly signal = (): AbortSignal => {
     if (this.#over === undefined) {
       this.#over = new AbortController()

@@ -98,7 +98,10 @@ function parsed(row: Buffer, names: Names): { text: string; properties: Record<s
 /** In a longer text it would take too long to find the place of a mistake. */
 const placedCharsMax = 256 * 1024
 
-/** What is wrong with a row that is not a JSON object. If it is not JSON, it throws where that begins. */
+/**
+ * Says what is wrong with a row that is not a JSON object. If the row is not JSON at all, and not too long,
+ * throws an error that names the place.
+ */
 function whyNotAnObject(row: Buffer): string {
   if (!isUtf8(row)) return 'The row is not UTF-8.'
   const text = row.toString('utf8')

@@ -1,4 +1,7 @@
-/** An item in the bytes of a request: fully checked, but only the needed members become values. */
+/**
+ * Parses an item from the bytes of a request. All of it is checked, but only the needed members become
+ * values.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
@@ -8,7 +11,7 @@ import { type ItemBody, readItemText, systemProperties } from './item-body.ts'
 
 const names = new WeakMap<ContainerView, Names>()
 
-/** The members that are needed of an item of the container. */
+/** The members of an item that the container needs. */
 export function namesIn(view: ContainerView): Names {
   let found = names.get(view)
   if (found === undefined) {

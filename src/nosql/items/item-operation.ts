@@ -37,8 +37,8 @@ export function writeOperation(
 }
 
 /**
- * A replace that gives the item another id, within its partition key. The item has a new `_rid` then; in the
- * service it keeps its own (INFERRED). A store gives each life of an item a sequence of its own: with
+ * A replace that gives the item another id, within its partition key. Then the item has a new `_rid`; in the
+ * service it keeps the old one (INFERRED). A store gives each life of an item a sequence of its own: with
  * PostgreSQL it is the version of the first write, by which the row is found.
  */
 export function renameOperation(

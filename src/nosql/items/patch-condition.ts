@@ -23,8 +23,8 @@ function prepareCondition(condition: string): PreparedQuery {
 }
 
 /**
- * Whether an item meets the condition of a patch. Asked within the transaction, where everybody else waits.
- * `version` is that of the stored item.
+ * Whether an item meets the condition of a patch. Called within the transaction, while all other requests
+ * wait. `version` is that of the stored item.
  */
 export type JudgeCondition = (text: string, at: { readonly moment: EpochSeconds; readonly version: number }) => boolean
 
@@ -39,7 +39,7 @@ export function shortJudge(condition: string, work: ShortWork) {
     work.do('The condition of the patch', () => meets(prepared, text, moment))
 }
 
-/** The condition takes long for this item. Never shown to anybody. */
+/** Thrown when the condition takes long for this item. Never sent to a client. */
 export class LongCondition extends RequestError {
   readonly version: number
   readonly text: string
@@ -51,12 +51,12 @@ export class LongCondition extends RequestError {
   }
 }
 
-/** For an ordinary item a condition takes microseconds. */
+/** The longest time that a condition may hold this thread. For an ordinary item it takes microseconds. */
 const holdMsMax = 4
 
 /**
- * Judges a condition that may take long. Then it is evaluated in another thread for the item as it is, what
- * comes of it is noted, and the transaction begins again.
+ * Judges a condition that may take long. If it does, it is evaluated in another thread. The result is
+ * remembered for this version of the item, and the transaction begins again.
  */
 export class PatientJudge {
   readonly #condition: string

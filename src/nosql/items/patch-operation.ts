@@ -1,4 +1,4 @@
-/** A patch as an operation. Its condition is in the query language: this is loaded with the first patch. */
+/** Makes an operation of a patch: it checks the version and the condition, and then applies the patch. */
 
 import { RequestError } from '../../base/error.ts'
 import { heavyBytesMin } from '../../base/heavy-turns.ts'
@@ -14,7 +14,7 @@ import type { Patch } from './patch.ts'
 import type { JudgeCondition } from './patch-condition.ts'
 import { patchItemText } from './patch-item.ts'
 
-/** The item that is to be patched is large. Never shown to anybody. */
+/** Thrown when the item to patch is large. Never sent to a client. */
 export class LargePatch extends RequestError {
   readonly bytes: number
 
@@ -26,7 +26,7 @@ export class LargePatch extends RequestError {
 
 interface PatchOptions {
   readonly ifVersion: number | undefined
-  /** Of the patch. */
+  /** The size of the patch. */
   readonly bytes: number
   readonly strict: boolean
   /** Judges the condition of the patch. */

@@ -21,7 +21,7 @@ import { JsonTree } from '../json/json-tree.ts'
 import { parseJson } from '../json/parse-json.ts'
 import { systemProperties } from './item-body.ts'
 
-/** The service's limits for one patch and for one batch. The .NET SDK fills bulk requests up to this size. */
+/** The service's limit for the operations of one patch. */
 const patchOperationsMax = 10
 
 const kinds = ['add', 'set', 'replace', 'remove', 'incr', 'move'] as const

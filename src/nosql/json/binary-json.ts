@@ -57,7 +57,7 @@ function isBetween(marker: number, first: number, last: number): boolean {
   return first <= marker && marker <= last
 }
 
-/** Bytes of the length in the markers of one kind, in their order. */
+/** Bytes of the length that follows the first, second and third marker of a kind. */
 const widths = [1, 2, 4] as const
 
 class BinaryReader {
@@ -130,7 +130,7 @@ class BinaryReader {
     if (count !== undefined && count !== found) refuse('an array or object has another number of members than it says')
   }
 
-  /** Numbers without markers: they all have the one at the beginning. */
+  /** Reads numbers without markers: the marker at the beginning holds for all of them. */
   #numbers(marker: number, depth: number): void {
     const width = marker === 0xf0 || marker === 0xf2 ? 1 : 2
     const isNested = marker >= 0xf2
@@ -236,7 +236,10 @@ class BinaryReader {
     return bytes.toString('utf8')
   }
 
-  /** The place counts from the first byte of the body. It is a string that stands there as it is. */
+  /**
+   * The place counts from the first byte of the body. The string there must not refer to another place
+   * itself.
+   */
   #earlierString(width: 1 | 2 | 3 | 4): string {
     const marked = this.at - 1
     const place = this.#unsigned(width)
@@ -250,7 +253,10 @@ class BinaryReader {
     return text
   }
 
-  /** Groups of four characters, and how many `=` are at the end; or, inverted, how many are left out. */
+  /**
+   * Reads the number of groups of four characters, and the number of `=` at the end. If the second number
+   * has its bits inverted, that many `=` are left out.
+   */
   #base64(width: 1 | 2, isUrlSafe: boolean): string {
     const groups = this.#unsigned(width)
     const padding = this.#unsigned(1)

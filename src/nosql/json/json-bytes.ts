@@ -270,14 +270,17 @@ function endOfString(bytes: Buffer, start: number): End {
 /** Longer runs without a special byte are looked at in words. */
 const shortCharsMax = 64
 
-/** The bytes of a buffer as words, from the word on that its first byte lies in. Kept while it is scanned. */
+/**
+ * The bytes of a buffer as 32-bit words, from the word that contains its first byte. Kept while it is
+ * scanned.
+ */
 let wordsBuffer: Buffer | undefined
 const noWords = new Int32Array(0)
 let words: Int32Array = noWords
 
 /**
- * The offset of the last plain byte before a word with a special byte, or of an earlier one. Four bytes at a
- * time take 0.3 ns for each instead of 1.2.
+ * The offset of the last plain byte before a word with a special byte, or of an earlier plain byte. With
+ * four bytes at a time, a byte takes 0.3 ns instead of 1.2.
  */
 function skipPlain(bytes: Buffer, from: number): number {
   const shift = bytes.byteOffset & 3
@@ -290,7 +293,8 @@ function skipPlain(bytes: Buffer, from: number): number {
     const word = words[at]!
     const quotes = word ^ 0x22222222
     const backslashes = word ^ 0x5c5c5c5c
-    // The highest bit of a byte is set if the byte is below 0x20, or zero in the other two.
+    // In `low`, the highest bit of a byte is set if the byte is below 0x20. In the other two terms it is set
+    // if the byte is zero, which means a quote or a backslash.
     const low = (word - 0x20202020) & ~word
     const marks = low | ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes)
     if ((marks & 0x80808080) !== 0) break
@@ -298,7 +302,7 @@ function skipPlain(bytes: Buffer, from: number): number {
   return Math.max(from, (at << 2) - shift - 1)
 }
 
-/** The offset of its last byte. */
+/** The offset of the last byte of the escape. */
 function endOfEscape(bytes: Buffer, at: number): End {
   const byte = bytes[at + 1]
   if (byte !== 0x75) return byte !== undefined && escapes.has(byte) ? at + 1 : invalid

@@ -1,4 +1,4 @@
-/** Where the client encryption keys of a database are kept. */
+/** Stores the client encryption keys of a database. */
 
 import type { Engine } from '../../engine/engine.ts'
 import type { DatabaseRecord } from '../../store/catalog.ts'

@@ -56,7 +56,10 @@ async function load(engine: Engine, view: ContainerView, needed: ReadonlySet<str
   return { bodies, epochMs: (await engine.moment()) * 1000 }
 }
 
-/** For a program that must not run in the thread of the requests, which would wait for the functions. */
+/**
+ * For a program in the thread of the requests, which must not wait for functions. Such a program runs here
+ * only if the indexes keep changing.
+ */
 export const callsElsewhere: CallUserDefined = () => {
   throw indexesKeepChanging()
 }

@@ -2,9 +2,9 @@
  * Queries within a script, over the items as the script sees them.
  *
  * If the script has written nothing and one page holds the whole answer, the query runs like any other, with
- * indexes. Otherwise it reads the items in order of id, so that later writes and deletes of the script do not
- * shift its pages. Both are made in this thread while they are short, and go to the query thread then, which
- * also calls the functions of users.
+ * indexes. Otherwise it reads the items in order of id, so that later writes and deletes of the script do
+ * not shift its pages. Both begin in this thread, and move to the query thread if they take long. A query
+ * with user-defined functions runs in the query thread from the start.
  */
 
 import { hash } from 'node:crypto'

@@ -33,7 +33,7 @@ import { type ItemBody, itemDraft } from '../items/item-body.ts'
 /** Most characters of items that one run of a script may write: twice as many as may wait in calls. */
 const scriptWritesCharsMax = 32 * MiB
 
-/** What a name takes that a script may use, besides its text. */
+/** Memory that a remembered `_rid` takes, besides the text of the id. */
 const knownIdBytes = 100
 
 /** An item as the script sees it. */
@@ -42,12 +42,12 @@ export interface SeenItem {
   readonly text: string
   /** In quotes. */
   readonly etag: string
-  /** What queries need to know of it besides. */
+  /** The other facts about the item that queries need. */
   readonly stamps: Omit<StoredItem, 'body'>
 }
 
 interface Written {
-  /** Made here, because nobody waits for it yet: the commit of many items should be short. */
+  /** Made before the commit, while nobody waits for it, so that the commit of many items is short. */
   readonly draft: TextDraft
   readonly ttl: number | undefined
   readonly seen: SeenItem
@@ -83,7 +83,7 @@ export class ScriptTransaction {
   #chars = 0
   #chargeRu = 0
 
-  /** What it holds is counted on the lease. */
+  /** The memory that the transaction holds is counted on the lease. */
   constructor(
     engine: Engine,
     view: ContainerView,
@@ -236,7 +236,10 @@ export class ScriptTransaction {
     }
   }
 
-  /** Scripts name items by their `_self`. Nearly always the script was given the item before. */
+  /**
+   * The id of the item with this `_rid`. Scripts name items by their `_self`. Nearly always the script has
+   * received the item before.
+   */
   async idOf(rid: string, signal: AbortSignal): Promise<string | undefined> {
     const known = this.#ids.get(rid)
     if (known !== undefined) return known
@@ -324,7 +327,7 @@ export class ScriptTransaction {
     if (this.#chars > scriptWritesCharsMax || Buffer.byteLength(body.text) > itemBytesMax) {
       throw new RequestError('too_large', 'Request size is too large')
     }
-    // Its text, and the same with names and stamps.
+    // The text is held twice: without and with names and stamps.
     this.#lease?.add(2 * body.text.length)
     const { record } = this.#view
     // Larger than any number that a store assigns.

@@ -1,6 +1,6 @@
 /**
- * Resources other than items: scripts, users and permissions. They are kept in system containers, with their
- * owner as partition key.
+ * Stores resources other than items: scripts, users, permissions and client encryption keys. They are in
+ * system containers, with their owner as partition key.
  *
  * They are written and read like items. An owner is named by its `_rid`, so a later owner of the same name
  * never sees leftovers.

@@ -268,7 +268,7 @@ export class FastLane {
     const answers = this.#outgoing
     this.#outgoing = []
     for (const { socket, head, body, encoding, isLast, lease } of answers) {
-      // Also called when the socket is closed before.
+      // Called when the answer was written, or when the socket is closed before that.
       const taken =
         lease &&
         (() => {

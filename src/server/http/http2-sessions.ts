@@ -31,8 +31,9 @@ import { headerBytesMax, headersTooLarge } from './request-parser.ts'
 export const concurrentStreamsMax = 100
 
 /**
- * node:http2 refuses requests while a connection uses more memory, mostly answers on their way. So it must
- * hold the largest pages on all streams. Answers that are not taken are dropped.
+ * While a connection uses more memory than this, node:http2 refuses its requests. Most of that memory is
+ * answers on their way. So the limit must allow the largest pages on all streams. Answers that are not taken
+ * are dropped.
  */
 const sessionMegabytesMax = (2 * concurrentStreamsMax * pageBytesMax) / 1e6
 
@@ -42,7 +43,7 @@ const sessionMegabytesMax = (2 * concurrentStreamsMax * pageBytesMax) / 1e6
  */
 const toldHeaderBytesMax = 4 * headerBytesMax
 
-/** As node:http has it. The bytes are too many before. */
+/** The limit of node:http. A request reaches the limit in bytes before it. */
 const headerPairsMax = 2000
 
 /** What a header field counts in HTTP/2, besides its name and value (RFC 9113, 6.5.2). */

@@ -1,4 +1,4 @@
-/** Serves requests with node:http. */
+/** Serves requests of the protocol with node:http; `carryOut` also serves those of HTTP/2. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -51,7 +51,7 @@ export interface CarryOutOptions {
   readonly chunks?: WatchedChunks | undefined
 }
 
-/** Refuses what its head shows to be wrong, and takes a body only if the request has one and may go on. */
+/** Refuses a request whose head is wrong. Takes a body only if the request has one and may go on. */
 export function carryOut(
   { nosql, requestMsMax, chunks }: CarryOutOptions,
   head: HttpHead,
@@ -67,7 +67,9 @@ export function carryOut(
   else nosql.receive(head, reply, () => collectBody(req, head.share, { msMax: requestMsMax, chunks }))
 }
 
-/** Node keeps only the first of them, and a proxy may have looked at another. */
+/**
+ * Headers that a request may have only once: Node keeps the first, and a proxy may have looked at another.
+ */
 const onlyOnce: readonly (readonly [name: string, message: string])[] = [
   ['authorization', 'The request has several Authorization headers. Send one.'],
   ['host', 'The request has several Host headers. Send one.'],
@@ -110,7 +112,7 @@ class Queue {
     })
   }
 
-  /** node:http reads on with each request that it has answered, so it must be stopped each time. */
+  /** After each request that it has answered, node:http starts to read again. So it is stopped each time. */
   #stopReading(): void {
     this.#socket.on('resume', this.#pause)
     this.#pause()

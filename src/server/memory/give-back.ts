@@ -56,8 +56,9 @@ export function giveBackWhenQuiet({
   shrink = shrinkInSteps,
 }: GiveBackOptions): Disposable {
   /**
-   * The smallest size after an attempt, not the last one: threads may have held much memory at the last one.
-   * It begins at 0, so that the garbage of the start is always collected: 20 MB (docs/decisions/0021).
+   * The smallest size after any attempt. The size after the last attempt would not do: threads may have held
+   * much memory then. It begins at 0, so that the garbage of the start is always collected: 20 MB
+   * (docs/decisions/0021).
    */
   let restBytes = 0
   /** The size after the last attempt. */

@@ -4,9 +4,9 @@
  * Memory that SQLite, V8 and Node have freed stays with the process: each thread has an arena, and one small
  * block at its end keeps everything before it, even after the thread has ended. glibc has the function
  * `malloc_trim` for this, but Node cannot call it. SQLite can: it loads a library as an extension and calls
- * a function of it to initialise the extension. As that function, `malloc_trim` takes its first argument, an
- * address, for a number of bytes, and returns 0 or 1. It runs in a thread of its own, because it takes some
- * milliseconds for every 100 MB.
+ * a function of it to initialise the extension. Called in this way, `malloc_trim` takes its first argument,
+ * an address, for a number of bytes, and returns 0 or 1. It runs in a thread of its own, because it takes
+ * some milliseconds for every 100 MB.
  */
 
 import { Worker } from 'node:worker_threads'

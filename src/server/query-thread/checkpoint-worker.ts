@@ -11,7 +11,7 @@ import { type Question, type ThreadData, toPlainError, type WorkerReply } from '
 const { directory, nice } = workerData as ThreadData
 const port = parentPort!
 
-// Linux sets the priority of the calling thread; others that of the process.
+// On Linux this sets the priority of the calling thread, elsewhere that of the process.
 if (process.platform === 'linux') setPriority(nice)
 
 port.on('message', ({ number }: Question) => {

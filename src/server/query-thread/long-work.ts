@@ -28,7 +28,7 @@ const restAfterMs = 10_000
 const waitingMax = 512
 const waitingOfOneMax = 128
 
-/** Work whose thread died is tried again, unless the work may be the cause. */
+/** How often work is tried again after its thread died: the work itself may be the cause. */
 const lossesMax = 1
 
 interface Piece {

@@ -22,7 +22,7 @@ export type Ask =
   | {
       readonly kind: 'page' | 'collect'
       readonly task: RemotePageTask
-      /** The thread cannot read the store by itself. It asks the server for items (`ReaderCall`). */
+      /** The thread does not read the store by itself. It asks the server for items (`ReaderCall`). */
       readonly readsHere: boolean
     }
   /** The server is its `StreamHost`. */
@@ -51,7 +51,7 @@ export interface ThreadData {
   readonly memory: ThreadMemory | undefined
 }
 
-/** The thread reads something by the server. */
+/** The thread reads something through the server. */
 export interface ReaderCall {
   readonly reader: number
   readonly call: number

@@ -3,10 +3,11 @@
  *
  *   the first    all pages that do not stay in the main thread; they take turns, and none holds it for long
  *   two others   work that would hold it for long (`long-work.ts`)
- *   up to four   pipelines for cursors, which read by the server (`held-pipelines.ts`)
+ *   up to four   pipelines for cursors, which read through the server (`held-pipelines.ts`)
  *   one more     checkpoints, while much is written (`checkpoint-worker.ts`)
  *
- * If the database is in a file, they read snapshots of it. Otherwise they read by the server.
+ * Threads for pages and long work read snapshots of the database if it is in a file. Otherwise they read
+ * through the server.
  */
 
 import type { ResourceLimits, Worker } from 'node:worker_threads'
@@ -33,7 +34,7 @@ const holdMsMax = 50
 
 /**
  * If there are too few cores, the thread that answers all clients goes first, then pages that take turns.
- * With 10 instead of 5 the latter would starve.
+ * With 10 instead of 5 these pages would starve.
  */
 const pagesNice = 5
 const longWorkNice = 10
@@ -151,7 +152,7 @@ export class QueryThreads implements PageRunner, AsyncDisposable {
   }
 }
 
-/** Work whose thread dies again may be the cause. */
+/** How often pages are made again after their thread died: one of them may be the cause. */
 const lossesMax = 2
 
 function lost(): CapacityError {
@@ -159,8 +160,8 @@ function lost(): CapacityError {
 }
 
 /**
- * V8 lets garbage grow to four times of what is in use where a heap may become very large, and to less than
- * twice with such a limit. The young generation would take more than 100 MB in each thread.
+ * V8 lets garbage grow to four times the memory in use if a heap may become very large, and to less than
+ * twice with such a limit. Without a limit the young generation would take more than 100 MB in each thread.
  */
 function limitsOf({ memory }: ThreadData): ResourceLimits {
   const heapBytesMax = Math.max(heapBytesMin, heapFactor * (memory?.bytesMax ?? 0))
@@ -169,7 +170,7 @@ function limitsOf({ memory }: ThreadData): ResourceLimits {
 
 const youngMb = 24
 const heapBytesMin = 1024 * MiB
-/** Of what all requests together may hold: more than one thread can need for it. */
+/** Times what all requests together may hold: one thread does not need more than that. */
 const heapFactor = 4
 
 /** The thread does not get the flags of the process. */
@@ -178,7 +179,7 @@ export function startWorker(workerData: ThreadData): Worker {
   return startOwnThread('query-worker', import.meta.url, { workerData, execArgv: [], name: 'queries', resourceLimits })
 }
 
-/** It runs one statement. */
+/** Its heap may be small, because it runs one statement. */
 function startCheckpointWorker(workerData: ThreadData): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }
   return startOwnThread('checkpoint-worker', import.meta.url, {

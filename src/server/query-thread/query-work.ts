@@ -31,7 +31,7 @@ import {
 } from './query-messages.ts'
 import { ServerReads } from './server-reader.ts'
 
-/** As the pages that take turns (`query-threads.ts`). */
+/** The same as for pages that take turns (`query-threads.ts`). */
 const collectorsNice = 5
 
 const { directory, memory } = workerData as ThreadData
@@ -43,8 +43,8 @@ const reads = new ServerReads(port)
 if (process.platform === 'linux') lowerCollectors()
 
 /**
- * All threads share a few that help V8 to collect garbage. Long work makes much of it: its collections would
- * go before the thread that answers all clients, by tens of milliseconds.
+ * All threads share a few threads that help V8 to collect garbage. Long work makes much garbage. Without
+ * this, its collections would delay the thread that answers all clients by tens of milliseconds.
  */
 function lowerCollectors(): void {
   try {

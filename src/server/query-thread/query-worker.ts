@@ -1,6 +1,6 @@
 /**
- * Starts a query thread: at first its priority, because loading its code takes a tenth of a second. Meanwhile
- * the thread that answers all clients goes first.
+ * Starts a query thread: sets its priority, then loads its code. Loading takes a tenth of a second, and the
+ * thread that answers all clients must go first meanwhile.
  */
 
 import { setPriority } from 'node:os'
@@ -10,7 +10,7 @@ import { ownTask } from './task-time.ts'
 
 const { nice } = workerData as ThreadData
 
-// Linux sets the priority of the calling thread; others that of the process.
+// On Linux this sets the priority of the calling thread, elsewhere that of the process.
 if (process.platform === 'linux') setPriority(nice)
 
 parentPort!.postMessage({ task: ownTask() } satisfies ThreadBegun)

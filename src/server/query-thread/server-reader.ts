@@ -1,4 +1,4 @@
-/** Reads a container by the server, for a thread that cannot read the store by itself. */
+/** Reads a container through the server, for a thread that does not read the store by itself. */
 
 import type { MessagePort } from 'node:worker_threads'
 import { KiB } from '../../base/limits.ts'

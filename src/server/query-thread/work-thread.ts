@@ -2,8 +2,9 @@
  * One query thread, as the server sees it: it starts when it is first needed, and again if it has died. It
  * keeps the process alive only while it has work.
  *
- * Work that nobody wants any more is told so by shared memory, which it looks at every few microseconds. A
- * thread that does not react is ended: one call of the runtime may take seconds, and cannot be cut.
+ * When nobody wants a piece of work any more, the server sets a flag in shared memory. The work looks at the
+ * flag every few microseconds. A thread that does not react is ended: one call of the runtime may take
+ * seconds, and cannot be interrupted.
  */
 
 import type { Worker } from 'node:worker_threads'
@@ -25,13 +26,13 @@ import {
 } from './query-messages.ts'
 import { ranMs } from './task-time.ts'
 
-/** A thread that has not ended what it was told to end after this time on a core is ended itself. */
+/** How long work may go on after it was told to end, in time on a core. Then its thread is ended. */
 const reactionMsMax = 1000
 
-/** A busy machine may let it wait for its core, but not for longer than this. */
+/** The same in real time: on a busy machine the thread may have to wait for a core. */
 const starvedMsMax = 20_000
 
-/** How long a thread is idle before it is looked at, and the size from which on it is not kept. */
+/** When a thread was idle for this time, it is ended if it is larger than `restBytesMax`. */
 const restMs = 5000
 const restBytesMax = 48 * MiB
 
@@ -50,7 +51,7 @@ export class ThreadLost extends Error {
 export interface WorkConditions {
   /** Ends the work, with its reason. */
   readonly signal?: AbortSignal | undefined
-  /** For work that reads by the server. */
+  /** For work that reads through the server. */
   readonly reader?: ContainerReader | StreamHost | undefined
   readonly holdMsMax?: number | undefined
 }
@@ -60,7 +61,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
   readonly reader: ContainerReader | StreamHost | undefined
   readonly end: Int32Array
-  /** What the thread is reading by the server. */
+  /** Reads for the thread that the server has not finished. */
   readonly calls: Set<number>
 }
 
@@ -86,7 +87,7 @@ export class WorkThread implements AsyncDisposable {
     this.#memory = memory
   }
 
-  /** Whether nobody waits for it, and it does nothing that it has not ended yet. */
+  /** Whether the thread has no work: nobody waits for it, and nothing is left that was told to end. */
   get isIdle(): boolean {
     return this.#waiting.size === 0 && this.#ending.size === 0
   }
@@ -168,7 +169,7 @@ export class WorkThread implements AsyncDisposable {
       const ranNowMs = ranMs(this.#task)
       const hasRunMs = ranNowMs === undefined ? waitedMs : ranNowMs - ranBeforeMs
       if (hasRunMs < reactionMsMax && waitedMs < starvedMsMax) return lookIn(reactionMsMax, false)
-      // The server may have been busy itself. So the answer gets another turn.
+      // The server itself may have been busy. So it waits once more for the answer.
       if (!isLast) return lookIn(50, true)
       this.#log.warn({ waitedMs }, 'a query thread did not end its work in time, and is ended itself')
       this.#lose(worker, new ThreadLost('The thread that worked on the query was ended.', true))
@@ -215,7 +216,7 @@ export class WorkThread implements AsyncDisposable {
     }
     const isOver = waiting === undefined || this.#waiting.get(number) !== waiting
     if (isOver) {
-      // Calls that had begun were told so when the question ended.
+      // Calls that had begun before were answered when the question ended.
       if (waiting === undefined) worker.postMessage({ call, over: true } satisfies ReaderAnswer)
       return
     }
@@ -234,7 +235,7 @@ export class WorkThread implements AsyncDisposable {
   }
 }
 
-/** What can be sent to the thread. */
+/** The fields that can be sent to the thread. */
 function threadMemory({ bytesMax, cells, cell }: ThreadMemory): ThreadMemory {
   return { bytesMax, cells, cell }
 }

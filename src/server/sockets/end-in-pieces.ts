@@ -1,6 +1,6 @@
 /**
  * Ends a stream with a large body, a piece at a time, as fast as the other side takes them. TLS and HTTP/2
- * copy whatever they are given, and Node copies text: a whole body would be there twice.
+ * copy whatever they are given, and Node copies text: a whole body would be in memory twice.
  */
 
 import type { Writable } from 'node:stream'

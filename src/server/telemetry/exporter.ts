@@ -43,9 +43,12 @@ export class TelemetryExporter implements AsyncDisposable {
   readonly #timers: NodeJS.Timeout[] = []
   readonly #ending = new AbortController()
   #spans: TraceSpan[] = []
-  /** What is on its way, by its target. One at a time: a slow collector must not get ever more of them. */
+  /**
+   * What is being sent, by its target. One request at a time: a slow collector must not get more and more of
+   * them.
+   */
   readonly #sending = new Map<SignalTarget, Promise<void>>()
-  /** Those that did not take the last data. */
+  /** Targets to which the last request failed. */
   readonly #failing = new Set<SignalTarget>()
 
   constructor(settings: TelemetrySettings, { version, collect, log }: TelemetrySources) {
@@ -111,7 +114,7 @@ export class TelemetryExporter implements AsyncDisposable {
     })
   }
 
-  /** Does nothing if the target has not answered the last one. */
+  /** Does nothing if the target has not answered the last request. */
   #send(target: SignalTarget, makeBody: () => Promise<object>): void {
     if (this.#sending.has(target)) return
     const sent = this.#post(target, makeBody).finally(() => this.#sending.delete(target))

@@ -6,7 +6,7 @@
 import { RequestError } from '../../base/error.ts'
 
 export interface Sampling {
-  /** A client that decided for its trace has decided for our part of it. */
+  /** If the client has decided whether its trace is kept, we decide the same for our part of it. */
   readonly followsParent: boolean
   /** The share of other traces that is kept. */
   readonly ratio: number
@@ -123,7 +123,7 @@ function numberOf(text: string, name: string, min: number, max: number): number 
   throw refused(name, `a number from ${min} to ${max}`)
 }
 
-/** Never with the value: headers have secrets. */
+/** Never shows the value, because headers have secrets. */
 function refused(name: string, wanted: string): RequestError {
   return new RequestError('malformed', `The variable OTEL_${name} takes ${wanted}.`)
 }

@@ -45,7 +45,7 @@ export function spanOf(answered: Answered, endMs: number, { followsParent, ratio
   }
 }
 
-/** The same part of traces in every process that looks at them. */
+/** Whether the trace is in the part that is kept: the same traces in every process that sees them. */
 function isWithin(traceId: string, ratio: number): boolean {
   return ratio >= 1 || Number.parseInt(traceId.slice(-12), 16) < ratio * 2 ** 48
 }

@@ -1,9 +1,9 @@
 /**
  * The certificate for TLS: the operator's own (`--tls-cert`, `--tls-key`), or one that Mayfly makes.
  *
- * The latter is made once, kept in the data directory, and valid for the names of a local server.
+ * Mayfly's own is made once, kept in the data directory, and valid for the names of a local server.
  * The file `certificate.pem` has three parts: the server's certificate, the authority that signed it, and the
- * private key of the first. A file is replaced only if Mayfly made it and it is of no more use:
+ * private key of the first. A file is replaced only if Mayfly made it and it is not useful any more:
  *
  *   - it is the one certificate of earlier versions, an authority that was also the server's certificate
  *   - it ends within 30 days
@@ -88,7 +88,7 @@ export function certificateSource(directory: string | undefined): () => Promise<
     if (made === undefined) {
       const making = directory === undefined ? makeCertificate() : loadOrMake(certificateIn(directory))
       made = making
-      // The next connection tries again: somebody may have mended the cause.
+      // The next connection tries again: the cause may have been removed.
       making.catch(() => {
         made = undefined
       })

@@ -53,7 +53,8 @@ const crlSign = 6
 export function makeLocalCertificate(options: LocalCertificateOptions): LocalCertificate {
   const authorityKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const leafKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  // Several of them may be trusted on one machine, and some clients look for an issuer by its name alone.
+  // Several authorities may be trusted on one machine, and some clients look for an issuer by its name
+  // alone.
   const issuer = nameOf(`${options.authorityName} ${randomBytes(4).toString('hex')}`)
   const authorityKeyId = keyIdOf(authorityKeys.publicKey)
   const { notBefore, notAfter } = options

@@ -41,7 +41,7 @@ export interface CompiledSelect {
   readonly orderKeys: readonly OrderKey[]
   /** The result row; undefined means no row. */
   readonly project: Evaluator
-  /** The work that one row is at least: it grows with the text of the query. */
+  /** The least work of one row, in steps. It grows with the text of the query. */
   readonly steps: number
   /** Whether `project` makes new values, which may be larger than their parts. */
   readonly builds: boolean

@@ -24,7 +24,10 @@ import { binaryFunctions, unaryFunctions } from './operators.ts'
 import { type Evaluator, NameScope } from './scope.ts'
 import { consumeSubquery } from './subquery.ts'
 
-/** A user-defined function may take milliseconds, so the work is looked at before each call. */
+/**
+ * Steps that one call of a user-defined function counts as. A call may take milliseconds, so the count is
+ * high enough that the watch of the work is asked before each call.
+ */
 const stepsPerUserCall = 1000
 
 export function compileExpression(node: Expression, scope: NameScope): Evaluator {

@@ -1,5 +1,5 @@
 /**
- * All binary operators in one table.
+ * All binary and unary operators, in two tables.
  *
  * The common rule: if the operator does not support the type of an operand, the result is undefined. Equality
  * supports all types: values of different types are not equal, and only undefined gives undefined.

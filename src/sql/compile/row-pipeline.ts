@@ -68,7 +68,7 @@ export class RowPipeline {
     if (filter !== undefined && filter(frame) !== true) return true
     if (orderKeys.length > 0) {
       const keys = orderKeys.map(key => key.evaluate(frame))
-      // As in the service's index: an item without any of the properties is not in the order.
+      // As in the service, an item that has none of the ORDER BY properties is left out.
       if (keys.every(key => key === undefined)) return true
       if (this.#sorter !== undefined) {
         const row = projectRow(this.#select, this.#frame)
@@ -129,7 +129,10 @@ export class RowPipeline {
     for (const [index, { argument }] of plan.aggregates.entries()) group.accumulators[index]!.add(argument(frame))
   }
 
-  /** By their keys, as the service returns them. More than a page holds come in another order anyway. */
+  /**
+   * The groups in the order of their keys, as the service returns them. If they do not fit on one page, they
+   * come in another order anyway, and are not sorted here.
+   */
   #sortedGroups(): Iterable<Group> {
     if (this.#groups.size < 2 || this.#groups.size > pageItemsMax) return this.#groups.values()
     return [...this.#groups.values()].sort((left, right) => {

@@ -1,4 +1,4 @@
-/** Bounded sorting: keeps the first rows of an order, no more than will be asked for. */
+/** Bounded sorting: keeps the first `rowsMax` rows of an order. */
 
 import { spend } from '../../base/work.ts'
 import { compareValues } from '../values/compare.ts'

@@ -25,7 +25,10 @@ export function define(argumentsMin: number, argumentsMax: number, evaluate: Bui
   return { argumentsMin, argumentsMax, evaluate: counted }
 }
 
-/** Many functions hand a text or an array to the runtime, which goes through all of it in one call. */
+/**
+ * Counts the work of a long argument. Many functions pass a text or an array to the runtime, which reads all
+ * of it in one call.
+ */
 function countLong(value: SqlValue): void {
   if (typeof value === 'string') {
     if (value.length > countedLengthMin) spend(value.length / charsPerStep)

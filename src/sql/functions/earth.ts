@@ -12,7 +12,9 @@ function radians(degrees: number): number {
   return (degrees * Math.PI) / 180
 }
 
-/** Vincenty's inverse formula. For nearly opposite points it does not converge: great circle. */
+/**
+ * Vincenty's inverse formula. For nearly opposite points it does not converge, and the great circle is used.
+ */
 export function distanceBetween(from: Position, to: Position): number {
   const difference = radians(to[0] - from[0])
   const reduced = (latitude: number) => Math.atan((1 - flattening) * Math.tan(radians(latitude)))

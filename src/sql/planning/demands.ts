@@ -149,7 +149,7 @@ function pathOf(expression: Expression | undefined, { alias, computed }: Root): 
 }
 
 function constantOf(expression: Expression | undefined, parameters: Parameters): SqlValue {
-  // An index has no numbers that JSON does not have.
+  // An index holds only numbers that JSON has: no NaN and no infinity.
   if (expression?.kind === 'literal') return isNonFinite(expression.value) ? undefined : expression.value
   if (expression?.kind === 'parameter') return parameters.get(expression.name)
   if (expression?.kind === 'unary' && expression.operator === '-' && expression.operand.kind === 'literal') {

@@ -9,12 +9,12 @@ type Parameters = ReadonlyMap<string, SqlValue>
 
 type KeyValue = null | boolean | number | string
 
-/** Most keys that a filter can name. With more, a query goes to all partitions. */
+/** Most keys that a filter can name. A path that would make more of them does not limit the query. */
 const keysMax = 1000
 
 /**
- * The keys, of which every row of the query has one. With fewer values than paths, they are prefixes of
- * hierarchical keys. Undefined if the filter does not limit the keys.
+ * Returns keys; every row of the query has one of them. If a key has fewer values than there are paths, it
+ * is a prefix of hierarchical keys. Undefined if the filter does not limit the keys.
  */
 export function partitionKeyFilter(
   query: Query,
@@ -76,7 +76,10 @@ function smallest(sets: readonly ReadonlySet<KeyValue>[]): ReadonlySet<KeyValue>
   )
 }
 
-/** Undefined if one of them can be no key. Adding zero turns -0 into 0: equal, but hashed differently. */
+/**
+ * Undefined if one of the values cannot be a key. Adding zero turns -0 into 0: the two are equal, but have
+ * different hashes.
+ */
 function keyValues(values: readonly SqlValue[]): ReadonlySet<KeyValue> | undefined {
   if (values.length === 0 || !values.every(isKeyValue)) return undefined
   return new Set(values.map(value => (typeof value === 'number' ? value + 0 : value)))

@@ -1,5 +1,5 @@
 /**
- * Finds what stays the same when a client resumes an ORDER BY over several partitions.
+ * Finds the part of a query that stays the same when a client resumes an ORDER BY over several partitions.
  *
  * The plan's rewritten query has a placeholder in its filter (`query-plan.ts`). Clients write `true` there
  * at first. To resume, they write a condition on the ORDER BY values, such as `c.n >= 3`, and send the token

@@ -1,5 +1,6 @@
 /**
- * Whether two expressions are the same: a select list repeats the keys of GROUP BY, which must be recognized.
+ * Decides whether two expressions are the same. For example, a select list repeats keys of GROUP BY, which
+ * must be recognized.
  *
  * It ignores positions in the text, the case of built-in names, and the difference between `c.x` and
  * `c["x"]`.

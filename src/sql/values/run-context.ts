@@ -17,15 +17,15 @@ const querySubqueryRowsMax = 5_000_000
 export const queryGroupsMax = 100_000
 
 /**
- * Time that the functions of a query may take for one item. It bounds what has no better bound; the service
- * bounds the page.
+ * Time that the functions of a query may take for one item. It limits work that no other limit covers. The
+ * service limits the whole page instead.
  */
 const queryItemMsMax = 5000
 
 /** Compiled regular expressions cached during one run; patterns that come from data could be unlimited. */
 const queryPatternsMax = 64
 
-/** What values take in the heap, in bytes of their JSON. 64 groupings at once showed it. */
+/** Bytes that a value takes in the heap for each byte of its JSON, as measured with 64 groupings at once. */
 const heldFactor = 4
 
 export interface RunOptions {
@@ -76,8 +76,8 @@ export interface Frame {
 }
 
 /**
- * Bounds the cost of one query. Rows are counted per item, memory for the whole run. What is counted here is
- * also work (`base/work.ts`), which ends when nobody wants it any more.
+ * Bounds the cost of one query. Rows are counted per item, memory for the whole run. What is counted here
+ * also counts as work (`base/work.ts`). So a query ends when nobody waits for its result any more.
  */
 export class RunBudget {
   #joinRows = 0
@@ -86,7 +86,7 @@ export class RunBudget {
   #calls = 0
   #startMs: number | undefined
   #memoryBytes = 0
-  /** Of the request, or of its part in the query thread. */
+  /** The memory lease of the request, or of its part in the query thread. */
   readonly #lease = heldHere()
 
   startItem(): void {

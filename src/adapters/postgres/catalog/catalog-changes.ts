@@ -36,7 +36,7 @@ export async function noteFindings(
   ])
 }
 
-/** By container. */
+/** Stores the findings of several containers, by the numbers of the containers. */
 export async function noteAllFindings(
   session: PostgresSession,
   all: ReadonlyMap<number, IndexFindings>,
@@ -82,7 +82,10 @@ export async function appendNote(
   return tick
 }
 
-/** Keeps what the journal has about something that is deleted. */
+/**
+ * Adds the last note about a deleted container or database, and keeps its log for the journal until
+ * `keptSeconds` are over. Returns the tick of the note.
+ */
 export async function leaveEpitaph(
   session: PostgresSession,
   subject: number,
@@ -98,7 +101,10 @@ export async function leaveEpitaph(
   return appendNote(session, subject, epitaph, ts)
 }
 
-/** Locks by an update, because a cluster refuses SELECT FOR UPDATE over several shards. */
+/**
+ * Waits until no writer of the container is left, and keeps out new ones until the transaction ends. It
+ * locks by an update, because a cluster refuses SELECT FOR UPDATE over several shards.
+ */
 export async function waitForWriters(session: PostgresSession, container: number): Promise<void> {
   await session.query('UPDATE mayfly.counters SET lsn = lsn WHERE container = $1', [container])
 }

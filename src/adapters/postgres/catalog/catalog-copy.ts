@@ -67,7 +67,7 @@ export class CatalogCopy {
   #records = new Map<string, DatabaseRecord | ContainerRecord>()
   #check: Promise<CatalogContents> | undefined
   #leaseEndMs = Number.NEGATIVE_INFINITY
-  /** An answer to a question that was asked before this is old, whenever it arrives. */
+  /** Answers to checks that were sent before this time are old, whenever they arrive. */
   #changedMs = Number.NEGATIVE_INFINITY
   #signOnMs = Number.NEGATIVE_INFINITY
   #gateways = 1
@@ -95,7 +95,7 @@ export class CatalogCopy {
     return this.#gateways
   }
 
-  /** From the copy, which may be old: the function that writes checks it. */
+  /** The indexes in the copy, which may be old: the function that writes checks their version. */
   indexesOf(container: number): KnownIndexes {
     return this.#contents.indexes.get(container) ?? noIndexesKnown
   }

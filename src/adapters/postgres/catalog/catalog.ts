@@ -318,7 +318,8 @@ export class PostgresCatalog {
         return result
       } catch (error) {
         if (session !== undefined) await abandon(session, error)
-        // PostgreSQL itself refused it. Without a session nobody was asked, and a lost COMMIT stays unknown.
+        // PostgreSQL itself refused the change, so it has not happened. Without a session PostgreSQL was not
+        // asked, and the outcome of a lost COMMIT stays unknown.
         if (session !== undefined && !isLost(error)) sent = undefined
         const mayRetry = isLost(error) || isConflict(error) || (sent !== undefined && error instanceof CapacityError)
         if (!mayRetry) throw error
@@ -333,7 +334,10 @@ async function holdClock(session: PostgresSession): Promise<void> {
   await session.query('SELECT pg_advisory_xact_lock_shared($1)', [clockLock])
 }
 
-/** Waits for the lock of the catalog, which the lost transaction holds until its end. */
+/**
+ * Whether the lost transaction was committed. Waits for the lock of the catalog, which that transaction
+ * holds until its end.
+ */
 async function hasHappened(session: PostgresSession, gateway: string, token: string): Promise<boolean> {
   const [, , { rows }] = await Promise.all([
     session.query('BEGIN'),

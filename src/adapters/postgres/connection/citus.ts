@@ -16,7 +16,7 @@ const tables = ['counters', 'items', 'entries', 'lanes', 'log'] as const
 
 /** Run on the worker that has the bucket `b`. */
 const functionsOfBuckets = ['write_rows', 'sweep_rows', 'version_since']
-/** Called by those on every worker. */
+/** Called by the functions above, so every worker needs them. */
 const functionsOfAll = ['print']
 
 /** The first version with delegation from within transactions and metadata on all workers. */

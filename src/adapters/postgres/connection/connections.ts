@@ -117,7 +117,7 @@ export class Connections implements AsyncDisposable {
     return { idle: idleCount, busy: totalCount - idleCount, shared, waiting: waitingCount }
   }
 
-  /** Runs one statement, not always a read, on a shared connection; it may be repeated. */
+  /** Runs one statement, not always a read, on a shared connection. It must be safe to run it twice. */
   async ask<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     const attempts = new Attempts()
     for (;;) {
@@ -133,12 +133,12 @@ export class Connections implements AsyncDisposable {
     }
   }
 
-  /** Runs one statement on a connection of its own; it may be repeated. */
+  /** Runs one statement on a connection of its own. It must be safe to run it twice. */
   readLong<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     return this.reading(async session => (await session.query({ ...statement, values })).rows as Row[])
   }
 
-  /** Runs work on a connection of its own; it may be repeated. */
+  /** Runs work on a connection of its own. It must be safe to run it twice. */
   reading<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#run(work, error => isLost(error) || isConflict(error))
   }
@@ -149,8 +149,8 @@ export class Connections implements AsyncDisposable {
   }
 
   /**
-   * Runs the work in a transaction, and again if that lost against another one: it must have no other
-   * effects.
+   * Runs the work in a transaction, and again if the transaction lost against another one. So the work must
+   * have no effects outside of the transaction.
    */
   transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#run(async session => {

@@ -17,7 +17,7 @@ const code = {
   undefinedFunction: '42883',
   uniqueViolation: '23505',
   characterNotInRepertoire: '22021',
-  /** Of an index row, here. */
+  /** Here: an index row is too large. */
   programLimitExceeded: '54000',
   readOnly: '25006',
   internal: 'XX000',
@@ -110,7 +110,7 @@ export function uncertain(cause: unknown): CapacityError {
 export function translate(error: unknown): Error {
   if (error instanceof MayflyError) return error
   const cause = { cause: error }
-  // 28: not this user. 3D: no such database.
+  // 28: this user may not log in. 3D: there is no such database.
   if (codeOf(error).startsWith('28') || codeOf(error).startsWith('3D')) {
     return new CapacityError('unavailable', 'PostgreSQL refuses the connection.', retryAfterMs, cause)
   }

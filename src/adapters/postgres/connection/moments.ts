@@ -70,7 +70,7 @@ export class Moments {
     this.#confirmed = row.sure ?? row.moment
   }
 
-  /** The time that this gateway stands for. */
+  /** The time that this gateway goes by: that of its clock, or the sure time while it is outvoted. */
   get own(): EpochSeconds {
     const now = this.#clock.now()
     return this.#isOutvoted ? this.#clock.sure() : now
@@ -137,9 +137,9 @@ export class Moments {
   /**
    * Asks again when the answer is older than a moment that was already handed out (P6): two statements on
    * two connections may overtake each other around a tick. If the row itself is behind, because PostgreSQL
-   * was restored to an earlier state, it is moved forward again; not if it was set back. An answer from far
-   * ahead may be in doubt: this gateway is asked first. The order counts in the turn in which the promise
-   * resolves, so callers must return the promise as it is.
+   * was restored to an earlier state, it is moved forward again, unless it was set back on purpose. If the
+   * answer is far ahead, it may be in doubt: then this gateway shows its own time first. The order counts in
+   * the turn in which the promise resolves, so callers must return the promise as it is.
    */
   async inOrder<T>(ask: () => Promise<T>, momentOf: (answer: T) => EpochSeconds): Promise<T> {
     const tick = this.tick()
@@ -227,7 +227,7 @@ export class Moments {
     if (row.moment > this.#known) this.#known = row.moment
     if (row.sure !== null) return
     this.#confirmed = row.moment
-    // Others show the same time.
+    // A row without doubt confirms the time of this gateway's clock.
     const { doubt, stepSecondsMax } = this.#clock
     if (doubt !== undefined && !this.#isOutvoted && row.moment >= this.#clock.now() - stepSecondsMax) {
       this.#clock.trust()

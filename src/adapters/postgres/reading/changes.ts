@@ -18,9 +18,9 @@ import { type ItemRow, isCut, itemColumns, newestSql, type PageRow, pageSql, sca
 import type { PostgresViews } from './views.ts'
 
 /**
- * Rows of some buckets that are new behind a position. Its values, and those that `rows` may use, are
- * `newsValues`. Buckets without new writes are skipped. `shown_at` is the time of the change, but never
- * decreases within a bucket, even if the server's clock did.
+ * SQL for the rows of some buckets that are new behind a position. `newsValues` makes its parameters, which
+ * `rows` may use too. Buckets without new writes are skipped. `shown_at` is the time of the change, but
+ * never decreases within a bucket, even if the server's clock did.
  *
  * Not `unnest($2)`: Citus refuses LATERAL with LIMIT over it.
  */

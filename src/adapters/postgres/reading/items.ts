@@ -93,8 +93,8 @@ const inspectStatement = {
 
 /**
  * Items that never changed stand in the change order at their sequence number, because it is their version.
- * All others have an index of their own. `$1` are the buckets to look in, `$2` the same as `changeOrder` has
- * them.
+ * All others have an index of their own. `$1` has the buckets to look in, `$2` the values of `changeOrder`
+ * for these buckets.
  */
 function sequenceSql(where: string): string {
   return `SELECT ${itemColumns} FROM mayfly.items i
@@ -123,7 +123,7 @@ const scanStatement = {
   text: scanSql('(i.bucket, i.epk, i.pk, i.id) > ($2::int, $3::text, $4::bytea, $5::bytea) AND i.bucket <= $6'),
 }
 
-/** For a scan within one bucket, as of one partition key: in a cluster, that is one shard. */
+/** For a scan within one bucket, such as a scan of one partition key. In a cluster, that is one shard. */
 const scanBucketStatement = {
   name: 'scan_bucket',
   text: scanSql('i.bucket = $2 AND i.bucket = $6 AND (i.epk, i.pk, i.id) > ($3::text, $4::bytea, $5::bytea)'),
@@ -237,7 +237,7 @@ type Scan = [statement: SqlStatement, values: unknown[]]
 
 function forwards({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize, at: Viewpoint): Scan {
   const { min, maxExclusive, after } = range
-  // The position may be that of a larger range, which this one is a part of.
+  // The position may belong to a larger range that contains this one.
   const isBefore = after === undefined || after.epk < min
   const from = isBefore ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
   const [lowest, highest] = [bucketOf(partitionKey, from.epk), bucketOf(partitionKey, maxExclusive)]

@@ -198,7 +198,7 @@ export class PostgresJournal {
       isBehind = horizon < this.#newest
       this.#waiters.advance(horizon)
     } catch {
-      // The streams that read will fail in their own way; here it is only asked again.
+      // Streams that read will report the error. This poll only tries again.
     }
     this.#isAsking = false
     if (this.#isAnybodyWaiting) this.#askIn(isBehind ? postgresJournalHurryMs : postgresJournalPollMs)

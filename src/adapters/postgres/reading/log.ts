@@ -1,9 +1,9 @@
 /**
  * Reads the log of a container: every version, delete and death, in the order of each bucket.
  *
- * A position before entries that are older than the container wants is answered with `isForgotten`, at once;
- * sweeps remove these entries later. A log that is switched on again starts a new epoch, without older
- * entries. A bucket whose epoch is not the container's has logged nothing in this epoch.
+ * The container sets how old an entry may be. A position before older entries is answered with `isForgotten`
+ * at once; sweeps remove these entries later. A log that is switched on again starts a new epoch, without
+ * older entries. A bucket whose epoch is not the container's has logged nothing in this epoch.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -19,11 +19,11 @@ import type { PostgresViews } from './views.ts'
 
 /**
  * How many buckets have forgotten entries behind the position. `$4` is the container's epoch, `$5` the second
- * up to which its log is forgotten. A bucket has forgotten, whichever is more:
+ * up to which its log is forgotten. A bucket has forgotten everything up to the later of two entries:
  *
- *   in the container's epoch   the entries that sweeps removed
- *   in another epoch           everything up to its last write
- *   in any epoch               the entries that are too old, removed or not
+ *   in the container's epoch   the last entry that sweeps removed
+ *   in another epoch           its last write
+ *   in any epoch               the last entry that is too old, even if it was not removed yet
  */
 const forgottenStatement = {
   name: 'log_forgotten',
@@ -88,7 +88,7 @@ export class PostgresChangeLog {
     const buckets = bucketsWithin(container, within)
     const values = newsValues(container, reached, within, page)
     // A session runs its statements in the order in which they are sent: the page first. So entries that were
-    // removed before it was read are noticed.
+    // removed before the page was read are noticed.
     const [{ rows, newest }, forgotten] = await this.#connections.reading(session =>
       Promise.all([
         readNews<LogRow>(session, container, logStatement, values),

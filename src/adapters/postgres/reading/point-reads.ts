@@ -112,7 +112,7 @@ export class PointReads {
     return promise
   }
 
-  /** Judged by the given thresholds; null: by now. */
+  /** Judged by the given thresholds. Null stands for the thresholds of now. */
   async readAt(place: ItemAddress, inherited: number | null, own: number | null): Promise<ReadRow | undefined> {
     const { container, bucket, columns } = place
     const values = [container, bucket, columns.epk, columns.pk, columns.id, inherited, own]

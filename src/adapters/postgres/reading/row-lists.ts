@@ -2,8 +2,8 @@
  * Lists rows, alive or dead, in an order of time.
  *
  * Each bucket has an index of its own, so the first rows of every bucket are read and the first of all are
- * chosen. By creation there is no index: all rows of the container are looked at. So it is on a cluster,
- * whose shards cannot be asked bucket by bucket.
+ * chosen. There is no index by creation, so all rows of the container are looked at. That also holds on a
+ * cluster, whose shards cannot be asked bucket by bucket.
  */
 
 import type { ContainerRecord } from '../../../store/catalog.ts'

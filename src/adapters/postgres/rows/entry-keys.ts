@@ -38,8 +38,8 @@ const someStamp = { sequence: 0, version: 0, ts: 0 } as Stamp
 const otherStamp = { sequence: 1, version: 1, ts: 1 } as Stamp
 
 /**
- * The entries of a body whose stamps are not known yet; undefined when an index key contains a stamp. Found
- * out by making the keys with two different stamps.
+ * The entries of a body whose stamps are not known yet; undefined when an index key contains a stamp. To
+ * find that out, the keys are made with two different stamps.
  */
 export function entriesOfDraft(
   keysOf: KeyMaker,

@@ -1,7 +1,8 @@
 /**
- * The functions that run inside PostgreSQL: the tick of the clock, locks for several buckets, and the search
- * for a second in the change order. The functions that write and sweep are in `write-function.ts` and
- * `sweep-function.ts`.
+ * The functions that run inside PostgreSQL. Here are the tick of the clock, point reads in a cluster, locks
+ * for several buckets, the look for a receipt, the buckets with something to remove, and the search for a
+ * second in the change order. The functions that write, sweep and find the end of the journal are in
+ * `write-function.ts`, `sweep-function.ts` and `ticks.ts`.
  *
  * Locks are taken in this order: counters of buckets, clock, catalog.
  */
@@ -16,10 +17,16 @@ const timeColumns = `OUT moment bigint, OUT sure bigint, OUT doubt text, OUT sin
   OUT ahead bigint`
 const clockColumns = 'k.now, k.sure, k.doubt, k.doubted_since, k.epoch, k.ahead'
 
-/** A clock without doubt, or one that came back, shows an earlier time than a row in doubt. */
+/**
+ * Whether the row is set back: a clock without doubt, or one that came back, shows an earlier time than a
+ * row in doubt.
+ */
 const isBack = '(k.sure IS NOT NULL AND at < k.now - bound AND (sure_ IS NULL OR ahead_ > 0))'
 
-/** A clock without doubt, or one that shows the same time as a row without doubt. */
+/**
+ * Whether the row is without doubt then: a clock without doubt has shown its time, or a clock in doubt shows
+ * the same time as a row without doubt.
+ */
 const isSure = '(sure_ IS NULL OR (k.sure IS NULL AND k.now >= at - bound))'
 
 export const functions = (isCluster: boolean) => `

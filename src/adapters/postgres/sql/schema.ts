@@ -13,14 +13,15 @@
  *   counters   one row for each bucket: the number of its last write, and its rows. Locking this row locks
  *              the bucket.
  *   lanes      the receipts of calls: what a gateway wrote last in a slot (`bucket`), the number of that call
- *              (`batch`), and its answers. A gateway that lost its connection looks here whether the commit
- *              happened (`writing/call-numbers.ts`). The table is not about lanes, the queues of a gateway.
+ *              (`batch`), and its answers. A gateway that lost its connection finds out here whether the
+ *              commit happened (`writing/call-numbers.ts`). In spite of its name, the table is not about
+ *              lanes, the queues of a gateway.
  *   log        what happened to items, in the order of the bucket, where a container keeps a log. Notes
  *              about the catalog are among them, in bucket 0, with negative numbers; those about a database
  *              have its number, negated, as container. `tick` is one order over all of it (`ticks.ts`).
- *   kept_logs  deleted containers and databases whose entries the journal still shows, and until when.
  *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing:
  *              changes of different buckets have no order, and `at` shows them about in the order of time.
+ *   kept_logs  deleted containers and databases whose entries the journal still shows, and until when.
  *   gateways   who may have a copy of the catalog: changes of it wait for them.
  */
 
@@ -184,7 +185,7 @@ export const migrations: readonly string[] = [
 
   CREATE TABLE mayfly.gateways (id uuid PRIMARY KEY, seen timestamptz NOT NULL, last_change uuid);
   `,
-  // Other functions, the same tables.
+  // These four change functions only.
   '',
   '',
   '',
@@ -266,7 +267,10 @@ export async function migrate(session: PostgresSession): Promise<void> {
   await session.query('COMMIT')
 }
 
-/** 0: there is nothing of ours yet. Not with `to_regclass`, which may be older than our lock. */
+/**
+ * The number of migrations that were run; 0: there are no tables yet. `to_regclass` is not used, because its
+ * answer may be older than our lock.
+ */
 async function formatOf(session: PostgresSession): Promise<number> {
   const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'format'`
   if ((await session.query(there)).rows.length === 0) return 0

@@ -59,14 +59,15 @@ const removeAndLog = (isCluster: boolean) => `
 
 const forgetEntries = `DELETE FROM mayfly.entries WHERE ${inBucket} AND sequence = ANY (sequences);`
 
-/**
- * What is done to a locked bucket, at a known moment: at most `rest` rows are removed; `swept` counts them.
- */
+/** The variables of `rowSteps`. */
 const rowVariables = 'places tid[]; part int; sequences bigint[]; forgotten bigint; has_old_log boolean;'
 const hasOldLog = (after: string) =>
   `EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= ${after})`
 const oldLog = `SELECT ctid FROM mayfly.log WHERE ${inBucket} AND ts <= remembered_after ORDER BY number LIMIT rest`
 
+/**
+ * What is done to a locked bucket, at a known moment: at most `rest` rows are removed; `swept` counts them.
+ */
 const rowSteps = (isCluster: boolean) => `
   IF is_logged AND log_epoch_ <> container_epoch THEN
     log_epoch_ := container_epoch;

@@ -2,11 +2,11 @@
  * Ticks: the numbers that put the entries of all logs into one order, the journal.
  *
  * A tick is taken while the locks of its bucket and of the clock are held, so ticks grow with the versions
- * of a bucket and with the seconds. Transactions commit in another order than they take ticks. So each marks,
- * before it takes one, that ticks above a certain number may still come: with a shared advisory lock on that
- * number, which the commit releases. A reader takes the highest tick, then looks for the lowest mark, and
- * only then reads the entries up to both. A transaction that took one of these ticks had its mark before
- * that. If the mark is gone, the transaction is over, and what it wrote is seen.
+ * of a bucket and with the seconds. But transactions commit in another order than they take ticks. So before
+ * a transaction takes a tick, it sets a mark: ticks above a certain number may still come. The mark is a
+ * shared advisory lock on that number; the commit releases it. A reader takes the highest tick, then looks
+ * for the lowest mark, and only then reads the entries up to both. A transaction that took one of these
+ * ticks had its mark before that. If the mark is gone, the transaction is over, and what it wrote is seen.
  */
 
 /** The upper bits of the marks' numbers: any number, the same in every gateway. */
@@ -17,7 +17,7 @@ export const markSql = `pg_advisory_xact_lock_shared(${markTag} + s.last_value) 
 
 export const nextTick = `nextval('mayfly.log_ticks')`
 
-/** Behind this tick there may be entries that nobody can see yet. */
+/** Finds the horizon of the journal: behind this tick there may be entries that nobody can see yet. */
 export const horizonFunction = `
 CREATE FUNCTION mayfly.journal_horizon(OUT horizon bigint, OUT newest bigint, OUT moment bigint) LANGUAGE plpgsql AS $$
 DECLARE mark bigint;

@@ -46,7 +46,10 @@ const takeTick = (isCluster: boolean) =>
 
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
-/** `here` is the place of the row at the key, alive or dead; NULL if there is none, like the others of it. */
+/**
+ * `here` is the place of the row at the key, alive or dead. It is NULL if there is no row, and so are
+ * `here_sequence` and `here_version`.
+ */
 export const rowVariables = `here tid; here_sequence bigint; here_version bigint; lives boolean;
   kind text; outcome text; body_ text; data_ bytea; made_sequence bigint; made_version bigint;
   deadline_ bigint; entry int; last_entry int;`
@@ -98,7 +101,7 @@ const writeAtOnce = `
       outcome := NULL;
     END IF;`
 
-/** Those whose keys count, except the item that is replaced. */
+/** The condition on the items whose keys count. The item that is replaced does not count. */
 const amongHolders = (isCluster: boolean) => {
   const other = 'NOT (lives IS TRUE AND n.bucket = b AND n.sequence = here_sequence)'
   const among = isCluster ? 'n.bucket = b' : "(n.bucket = b OR uniques[e] = 'container')"

@@ -54,7 +54,7 @@ export class CallNumbers {
     return ++this.#last
   }
 
-  /** The answer of this call is not needed any more. */
+  /** Gives up a lost call: its answer is not needed any more, and the call must be fenced off. */
   giveUp(call: LostCall): void {
     this.#lost.set(nameOf(call), call)
   }

@@ -70,7 +70,7 @@ const lookStatement = {
     WHERE c.number = $1 AND k.one = 1`,
 }
 
-/** Container and items asked for one by one, where they are on two machines. */
+/** In a cluster, container and items are on two machines, so each has a statement of its own. */
 const containerStatement = {
   name: 'look_at_container',
   text: `

@@ -2,9 +2,9 @@
  * Writes a group of single writes: one call of the function in PostgreSQL, retried when the connection or a
  * race was lost.
  *
- * PostgreSQL knows the stamps and fills them into the bodies. It cannot where a stamp is printed in a way of
- * its own or an index looks at stamps. Such a group is not written here: the gateway has to print the stamps,
- * as it does in transactions, and that takes one more round trip.
+ * PostgreSQL knows the stamps and fills them into the bodies. It cannot do that if a stamp is printed in a
+ * form that it does not know, or if an index looks at stamps. Such a group is not written here: the gateway
+ * has to print the stamps, as it does in transactions, and that takes one more round trip.
  */
 
 import type { PoolClient } from 'pg'
@@ -120,8 +120,8 @@ export class GroupWriter {
   }
 
   /**
-   * `learned`: the keys of these writes taught something about an index. That is stored first, and alone; the
-   * writes are still to be sent.
+   * `learned`: the keys of these writes taught something about an index. That was stored first, in a
+   * transaction of its own; the writes are still to be sent.
    */
   async #call(
     session: PoolClient,

@@ -74,7 +74,7 @@ type Attempt =
   | { readonly kind: 'moved' }
   /** The keys of its writes taught something about an index. Only that was stored: the steps decide again. */
   | { readonly kind: 'learned' }
-  /** PostgreSQL refused a write of one transaction: each has to be run by itself. */
+  /** PostgreSQL refused a write of one transaction: each transaction has to be run by itself. */
   | { readonly kind: 'separate' }
 
 /** What an attempt has to do, once the steps have decided. */

@@ -61,7 +61,10 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   x: 'conflict',
 }
 
-/** A row as PostgreSQL prints it. With columns of their own, every answer would describe each column. */
+/**
+ * The answer as one value, as PostgreSQL prints a row. With several columns, every answer would describe
+ * each of them.
+ */
 const rowShape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?(\{[\w,]*\})?"?,"?(\{[\w,]*\})?"?,(\d*)\)$/
 
 export function parseAnswer(row: string): CallAnswer {

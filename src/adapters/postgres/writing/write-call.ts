@@ -37,7 +37,7 @@ export interface WriteCall {
   readonly isAtomic: boolean
   /** Waits for locks as long as a statement may take. Otherwise it fails soon. */
   readonly isPatient: boolean
-  /** Of the indexes that the entries were made for. */
+  /** The version of the indexes that the entries were made for. */
   readonly indexesVersion: number
   /** Expected state of the bucket and its container, where there is one part; undefined skips the check. */
   readonly expected?:

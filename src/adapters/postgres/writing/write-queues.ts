@@ -47,7 +47,7 @@ interface QueueParts {
   readonly connections: Connections
   readonly groups: GroupWriter
   readonly transactions: Transactions
-  /** The buckets of a stripe may be on several machines then: there are no stripes. */
+  /** In a cluster there are no stripes, because the buckets of a stripe may be on several machines. */
   readonly isCluster: boolean
   readonly onFatal: (error: Error) => void
 }

@@ -7,9 +7,9 @@
  *
  * SQLite starts the WAL again from its beginning only when all of it is in the data file. The other thread
  * never gets that far while this one goes on writing. So when the WAL has become long, this thread copies
- * the few pages that the other one's last checkpoint left. SQLite would sync the data file only then, which
- * takes 10 to 30 ms after all that the other thread has copied. So the data file is synced after each
- * checkpoint of the other thread, in the thread pool.
+ * the few pages that the other one's last checkpoint left. SQLite would sync the data file only then. That
+ * takes 10 to 30 ms, because the other thread has copied so much. So the data file is synced in the thread
+ * pool after each checkpoint of the other thread.
  *
  * While a reader still uses an old state, the WAL cannot start again, and grows.
  *
@@ -38,7 +38,10 @@ const busyMs = 10_000
 /** Times `checkpointPages`. A WAL of this length (64 MB) is long: it should start again. */
 const longShare = 8
 export const longPages = longShare * checkpointPages
-/** The part of a long WAL that this thread copies (5 ms). If more is left, the other thread goes first. */
+/**
+ * The largest part of a long WAL that this thread copies (5 ms). If more is left, the other thread goes
+ * first.
+ */
 const restShareMax = 1 / 16
 
 const checkpointSql = 'PRAGMA wal_checkpoint(PASSIVE)'
@@ -72,7 +75,7 @@ export class Checkpoints implements Disposable {
   readonly #file: number | undefined
   readonly #pages: number
   #isThreadBusy = false
-  /** The next checkpoint then runs in this thread, and its error is reported. */
+  /** The other thread failed: the next checkpoint runs in this thread, and its error is reported. */
   #hasThreadFailed = false
   #failedSync: Error | undefined
   /** Length of the WAL at the last checkpoint. */

@@ -145,7 +145,8 @@ export class DiskHealth implements Disposable {
 
   #refuse(sentence: string, isFinal: boolean, cause: unknown): void {
     if (this.#isFinal) return
-    // A limit on the size of one file allows the reserve, but not the next write. It was reported already.
+    // A limit on the size of one file allows the reserve, but not the next write. That refusal was reported
+    // before.
     const isNews = (this.#refusal === undefined && !this.#isOnTrial) || isFinal
     this.#isOnTrial = false
     this.#refusal = new CapacityError('unavailable', sentence, retryMs, { cause })

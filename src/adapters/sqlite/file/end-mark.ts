@@ -1,11 +1,11 @@
 /**
  * A small file that says how far the data file and its WAL must reach at least: the mark.
  *
- * If a WAL was cut short or its end is damaged, SQLite reads the part before, and if it was deleted, SQLite
- * reads the data file alone. Nothing in these files tells such a loss from a crash. So a second after a
- * commit at the latest, the mark is written: a container, the newest version of its items, and the newest
- * container. At the next start SQLite reads the state after some commit. If that state is older than the
- * mark, acknowledged writes are lost.
+ * If a WAL was cut short or its end is damaged, SQLite reads the part before. If the WAL was deleted, SQLite
+ * reads the data file alone. Nothing in these files shows whether that is a loss or the result of a crash.
+ * So at most a second after a commit the mark is written. It names a container, the newest version of its
+ * items, and the newest container. At the next start SQLite reads the state after some commit. If that state
+ * is older than the mark, acknowledged writes are lost.
  *
  * The mark is written without a sync of its own, after its commit was synced. So it is never ahead of the
  * disk, and after a crash or a power loss it may only be too old. A torn mark counts as none. The mark does

@@ -36,7 +36,7 @@ export type Variable = { readonly value: Value | undefined } | { readonly slot: 
 export class VariableScope {
   readonly constants: Constants
   readonly #slots: { used: number }
-  /** The scope around it. There are as many as expressions nest. */
+  /** The scope around this one. Scopes nest as deep as expressions. */
   readonly #outer: VariableScope | undefined
   readonly #variables = new Map<string, Variable>()
 
@@ -50,7 +50,7 @@ export class VariableScope {
     return new VariableScope(constants, { used: 0 }, undefined)
   }
 
-  /** From now on, the name has a known value. */
+  /** Gives a name a value that is known at compile time. */
   define(name: string, value: Value | undefined): void {
     this.#variables.set(name, { value })
   }
@@ -84,10 +84,10 @@ const nothing = BsonDocument.of([])
 
 /** Evaluation state: the current document and variables. One context serves many documents, in turn. */
 export class Context {
-  /** The current document: paths begin here, and `$$ROOT` is it. */
+  /** The current document. Paths begin here, and `$$ROOT` means this document. */
   root: BsonDocument = nothing
   readonly slots: (Value | undefined)[]
-  /** While values are traced: the origins of what paths and variables have given. */
+  /** Set while a value is traced: the origins of the values that paths and variables have returned. */
   origins: Origin[] | undefined
   #isTraceable: boolean | undefined
 
@@ -133,7 +133,7 @@ export interface Compiler {
   compile(spec: Value): Evaluate
   /** The constant value, or undefined if it depends on a document, a variable or chance. */
   constant(spec: Value): { readonly value: Value | undefined } | undefined
-  /** The value at this moment, which may be by chance; undefined if it depends on a document. */
+  /** The value at this moment, which may be random. Undefined if it depends on a document. */
   valueNow(spec: Value): { readonly value: Value | undefined } | undefined
   /** Must be called by operators whose result differs from call to call. */
   varies(): void

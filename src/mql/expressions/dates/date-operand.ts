@@ -1,4 +1,6 @@
-/** Shared operands of date operators. Object ids and timestamps count as dates; zones are given by name. */
+/**
+ * Reads the operands of date operators. Object ids and timestamps count as dates; zones are names or offsets.
+ */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../../document/bson/value.ts'

@@ -1,8 +1,9 @@
 /**
  * Parses dates: by a format of `$dateFromString`, or in the usual notations.
  *
- * MongoDB parses the latter with timelib, which also understands "tomorrow" and "last Friday of". Here they
- * are dates with year, month and day, with or without a time, an offset or a common zone abbreviation.
+ * MongoDB parses the latter with timelib, which also understands "tomorrow" and "last Friday of". This parser
+ * knows a month or day of a year, or an ISO week, with or without a time, an offset or a common zone
+ * abbreviation.
  */
 
 import { daysFromCivil, daysInMonth } from '../../../base/calendar.ts'

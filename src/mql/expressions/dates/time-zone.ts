@@ -36,7 +36,7 @@ const zonesMax = 64
 /** Days per zone whose offsets are cached. */
 const daysMax = 4096
 
-/** To make a zone takes up to half a millisecond, to ask it for an offset 15 us. */
+/** Making a zone takes up to half a millisecond, asking it for an offset 15 us. */
 const zoneSteps = 20_000
 const offsetSteps = 700
 

@@ -176,7 +176,7 @@ const power = twoOperands((base, exponent) => {
     refuse(28764, '$pow cannot take a base of 0 and a negative exponent')
   }
   const isDecimal = base.type === bsonType.decimal128 || exponent.type === bsonType.decimal128
-  // 1 to any power is 1, where JavaScript returns NaN.
+  // 1 to the power of NaN and -1 to the power of an infinity are 1. JavaScript returns NaN.
   const isOne = compareNumbers(base, one) === 0 && isNaNValue(exponent)
   const isMinusOne = compareNumbers(base, int32(-1)) === 0 && Math.abs(toDouble(exponent)) === Number.POSITIVE_INFINITY
   if (isOne || isMinusOne) return isDecimal ? decimal128(toDecimal(one)) : double(1)

@@ -98,7 +98,7 @@ function parseInteger(text: string): bigint {
     const isBeginning = /^[+-]?\d/.test(text)
     return refuseNumber(text, isBeginning ? 'Did not consume whole string.' : 'Did not consume any digits')
   }
-  // To make a large integer of a million digits takes long.
+  // Making a BigInt from a million digits takes long.
   if (digits.length > int64DigitsMax) return refuseNumber(text, 'Overflow')
   return sign === '-' ? -BigInt(digits) : BigInt(digits)
 }

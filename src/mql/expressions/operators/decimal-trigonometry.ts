@@ -179,8 +179,8 @@ interface Function_ {
   readonly compute: (x: FiniteDecimal, scale: number) => Decimal
   readonly ofInfinity: (isNegative: boolean) => Decimal
   /**
-   * The result for a number so tiny that its square is lost in 34 digits. Most functions then return nearly
-   * the number itself.
+   * The result for a number so tiny that its square is lost in 34 digits. Without it, the result is the
+   * number itself.
    */
   readonly ofTiny?: (x: FiniteDecimal) => Decimal
 }

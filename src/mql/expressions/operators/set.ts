@@ -1,4 +1,4 @@
-/** Operators that treat arrays as sets: order and duplicates do not matter, and results are sorted. */
+/** Operators that treat arrays as sets: without order and duplicates. Unions and intersections are sorted. */
 
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'

@@ -1,4 +1,4 @@
-/** Sorts array elements by their fields, for `$sortArray`. Arrays on the path are not entered. */
+/** Compares array elements by their fields, for `$sortArray`. A path enters an array only by an index. */
 
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'

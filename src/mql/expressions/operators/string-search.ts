@@ -160,7 +160,7 @@ function replaceOne(input: string, find: string, by: string): string {
   return at === -1 ? input : input.slice(0, at) + by + input.slice(at + find.length)
 }
 
-/** Of so many parts, one string is made at a time. */
+/** Parts that are joined into a string at once. */
 const partsAtOnce = 4096
 
 /**
@@ -184,7 +184,7 @@ function replaceAll(input: string, find: string, by: string): string {
   return made + parts.join('') + input.slice(start)
 }
 
-/** The place before the character that begins here or behind it, or at the end; -1 behind the end. */
+/** The start of the first character at `from` or later, or the end of the text; -1 behind the end. */
 function nextCharacter(input: string, from: number): number {
   if (from > input.length) return -1
   const isWithin = from > 0 && from < input.length && (input.codePointAt(from - 1) as number) > 0xffff

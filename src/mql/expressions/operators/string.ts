@@ -149,7 +149,7 @@ const substringOfCodePoints = exactly(3, ([input, start, length], name) => conte
   return string(characters.slice(begin, endOfCharacters(characters, begin, wanted)))
 })
 
-/** Where so many characters end that begin at an offset; at most the end of the text. */
+/** The end of the `count` characters that begin at an offset; at most the end of the text. */
 export function endOfCharacters(text: string, offset: number, count: number): number {
   let at = offset
   for (let left = count; left > 0 && at < text.length; left -= 1) {

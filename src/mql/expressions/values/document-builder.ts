@@ -14,7 +14,6 @@ export function withField(document: BsonDocument, name: string, value: Value | u
   return BsonDocument.of(at === -1 ? [...fields, field] : fields.with(at, field))
 }
 
-/** Builds a document from names and values. A later value replaces an earlier one. */
 export class DocumentBuilder {
   /** Of duplicate field names, the first can be changed. */
   readonly #indexes = new Map<string, number>()

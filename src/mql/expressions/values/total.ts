@@ -52,8 +52,8 @@ export const product: Operation = {
 
 /**
  * Adds or multiplies one number after another. Integers stay exact within int64; beyond it the total becomes
- * a double. A double or a decimal makes the total one, too. All numbers together decide the type: a sum of
- * int32s is an int32 if it fits, whatever its intermediate sums were.
+ * a double. With a double or a decimal among the numbers, the total becomes one, too. All numbers together
+ * decide the type: a sum of int32s is an int32 if it fits, whatever its intermediate sums were.
  */
 export class Total {
   readonly #operation: Operation
