@@ -3,7 +3,7 @@
  */
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
-import { Binary, type Document, deserialize, serialize } from 'bson'
+import { Binary, type Document, deserialize, Long, serialize } from 'bson'
 import { Connection, type Failed, type Framing } from './connection.ts'
 import { MASTER_KEY } from './sign.ts'
 
@@ -81,6 +81,11 @@ export class MongoFraming implements Framing<Buffer> {
 
 export function documentOf(answer: Buffer): Document {
   return deserialize(answer.subarray(BODY_START))
+}
+
+/** A cursor id as `getMore` wants it. `documentOf` makes a number of a small one. */
+export function cursorId(id: unknown): Long {
+  return Long.fromString(String(id))
 }
 
 export async function openMongo(port: number, failed: Failed, needsLogin = true): Promise<MongoConnection> {

@@ -5,7 +5,7 @@ import { connect as connectHttp2, constants } from 'node:http2'
 import { connect as connectTls } from 'node:tls'
 import { deflateSync } from 'node:zlib'
 import { Binary, Long, serialize } from 'bson'
-import { setRequestId } from '../mongo-wire.ts'
+import { cursorId, setRequestId } from '../mongo-wire.ts'
 import { queryRequest } from '../query-items.ts'
 import { DATABASE, signedRequest } from '../requests.ts'
 import {
@@ -117,7 +117,7 @@ const opensAndWaits = (count: number, open: (target: Target, n: number) => Promi
 }
 
 const getMore = (collection: string, id: unknown, batchSize?: number) => ({
-  getMore: id,
+  getMore: cursorId(id),
   collection,
   ...(batchSize !== undefined && { batchSize }),
 })

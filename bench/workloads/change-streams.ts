@@ -3,9 +3,9 @@
  * reach all of them.
  */
 
-import { type Document, Long } from 'bson'
+import type { Document } from 'bson'
 import { machine } from '../../src/base/clock.ts'
-import { askMongo, documentOf, type MongoConnection, openMongo, opMsg } from '../mongo-wire.ts'
+import { askMongo, cursorId, documentOf, type MongoConnection, openMongo, opMsg } from '../mongo-wire.ts'
 import { cpuUs } from '../processes.ts'
 import { difference, figure, median } from '../report.ts'
 import { scratchFolder, startMayflyMongo } from '../targets.ts'
@@ -26,8 +26,7 @@ async function run(connection: MongoConnection, command: Document): Promise<Docu
 async function follow(connection: MongoConnection, onEvents: (count: number) => void): Promise<void> {
   const pipeline = [{ $changeStream: {} }]
   const opened = await run(connection, { aggregate: 'orders', pipeline, cursor: {} })
-  // A small number would be sent as another type.
-  const id = Long.fromValue(opened.cursor.id)
+  const id = cursorId(opened.cursor.id)
   // Drivers name no time unless they are told to: the server chooses it.
   const next = opMsg({ getMore: id, collection: 'orders', $db: DATABASE })
   onEvents(0)

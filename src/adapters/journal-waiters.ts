@@ -3,12 +3,6 @@
 import { machine } from '../base/clock.ts'
 import type { JournalWait } from '../store/reading.ts'
 
-/**
- * How many waiters are woken in one turn of the event loop. Each reads what is new and makes an answer of
- * it, which takes about 0.1 ms; other requests get their turn in between.
- */
-const journalWakesMax = 20
-
 /** Node fires longer timers at once. */
 const timerMsMax = 2 ** 31 - 1
 
@@ -33,12 +27,7 @@ export class JournalWaiters {
   advance(tick: number): void {
     if (tick <= this.#tick) return
     this.#tick = tick
-    this.#wake([...this.#waiting].flatMap(([wake, after]) => (after < tick ? [wake] : [])))
-  }
-
-  #wake(all: readonly (() => void)[]): void {
-    for (const wake of all.slice(0, journalWakesMax)) wake()
-    if (all.length > journalWakesMax) machine.setImmediate(() => this.#wake(all.slice(journalWakesMax)))
+    for (const [wake, after] of [...this.#waiting]) if (after < tick) wake()
   }
 
   wait(after: number, { ms, onBegin }: JournalWait): Promise<boolean> {

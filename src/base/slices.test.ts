@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine } from './clock.ts'
-import { nextSlice } from './slices.ts'
+import { nextSlice, SharedSlice } from './slices.ts'
 
 const turn = () => new Promise<void>(resolve => machine.setImmediate(resolve))
 
@@ -34,4 +34,27 @@ test('work that is alone goes on in every turn', async () => {
   for (let turns = 0; turns < 10; turns++) await turn()
   assert.equal(slices, 10)
   await work
+})
+
+test('works that begin in one turn share its slice, and each turn has a new one', async t => {
+  let nowMs = 0
+  t.mock.method(machine, 'monotonicMs', () => nowMs)
+  const slice = new SharedSlice()
+  assert.equal(slice.isOver, false)
+  nowMs = 1.9
+  assert.equal(slice.isOver, false)
+  nowMs = 2
+  assert.equal(slice.isOver, true)
+  const ended: number[] = []
+  const works = [1, 2].map(async work => {
+    if (slice.isOver) await slice.next()
+    assert.equal(slice.isOver, false, 'the turn is a new one')
+    nowMs += 2
+    ended.push(work)
+  })
+  await turn()
+  assert.deepEqual(ended, [1])
+  await turn()
+  assert.deepEqual(ended, [1, 2])
+  await Promise.all(works)
 })

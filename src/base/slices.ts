@@ -22,6 +22,30 @@ function giveOn(): void {
 
 const sliceMs = 2
 
+/** Short works of one kind may all begin in one turn. Together they get one slice of it. */
+export class SharedSlice {
+  /** When the slice of this turn began. */
+  #startMs: number | undefined
+
+  /** Whether this turn has had its slice. Then a work waits for the next one before it goes on. */
+  get isOver(): boolean {
+    this.#startMs ??= this.#begin()
+    return machine.monotonicMs() - this.#startMs >= sliceMs
+  }
+
+  async next(): Promise<void> {
+    await nextSlice()
+    this.#startMs = this.#begin()
+  }
+
+  #begin(): number {
+    machine.setImmediate(() => {
+      this.#startMs = undefined
+    })
+    return machine.monotonicMs()
+  }
+}
+
 /** Does long work in slices: as many steps in each as take about two milliseconds. */
 export async function inSlices<T>(steps: Steps<T>): Promise<T> {
   for (;;) {

@@ -9,7 +9,7 @@
  */
 
 import { type EpochSeconds, machine, toEpochSeconds } from '../../base/clock.ts'
-import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'
+import { KiB, pageBytesMax, pageItemsMax } from '../../base/limits.ts'
 import { heldHere } from '../../base/memory-account.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
@@ -38,8 +38,11 @@ import type { StreamOptions } from './options.ts'
 import { eventBytesMax, splitEvent } from './split-event.ts'
 import { type OldPositions, parseToken, type StreamPosition, tokenOf } from './token.ts'
 
-/** Entries of the journal that are read at a time. */
-const mongoEntriesMax = 500
+/**
+ * What is read of the journal for one answer, in about a millisecond. Larger answers would not be faster for
+ * their clients, and hundreds of streams make theirs at the same time.
+ */
+const journalPiece = { itemsMax: 100, bytesMax: 512 * KiB }
 
 /** Databases whose changes a stream over everything does not show. */
 const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local'])
@@ -241,40 +244,42 @@ class ChangeStream implements CursorSource {
   }
 
   /** Reads on until there are results or the end is reached. */
-  async #read({ documentsMax, bytesMax, by }: BatchRequest): Promise<void> {
+  async #read(request: BatchRequest): Promise<void> {
+    const { by } = request
     do {
-      const events: Uint8Array[] = []
-      let bytes = 0
-      if (this.#owesInvalidate) {
-        events.push(this.#invalidate())
-      } else {
-        const page = { itemsMax: mongoEntriesMax, bytesMax: pageBytesMax }
-        const { entries, reached, isEnd } = await this.#engine.readJournal(this.#place.tick, page)
-        let isFull = false
-        for (const entry of entries) {
-          const before = this.#place
-          this.#place = { tick: entry.tick, ts: entry.ts }
-          const event = this.#isBehindStart(entry) ? await this.#eventOf(entry, by) : undefined
-          if (event === undefined) continue
-          if (events.length > 0 && bytes + event.length > bytesMax) {
-            this.#owesInvalidate = false
-            this.#place = before
-            isFull = true
-            break
-          }
-          events.push(event)
-          bytes += event.length
-          isFull = events.length >= documentsMax || this.#owesInvalidate
-          if (isFull) break
-        }
-        if (!isFull) this.#place = reached
-        this.#isAtEnd = isEnd && !isFull
-      }
+      const events = this.#owesInvalidate ? [this.#invalidate()] : await this.#readPiece(request)
       if (events.length > 0) this.#waiting = await this.#results(events, by)
-      const lease = heldHere()
-      lease?.set(this.#waiting.reduce((sum, { length }) => sum + length, 0))
+      heldHere()?.set(this.#waiting.reduce((sum, { length }) => sum + length, 0))
       by.operation.check()
     } while (this.#waiting.length === 0 && !this.#isAtEnd && !this.#isOver)
+  }
+
+  /** The events of the next entries: at most as many as an answer may have. */
+  async #readPiece({ documentsMax, bytesMax, by }: BatchRequest): Promise<Uint8Array[]> {
+    const { slice } = this.#call.service.streams
+    if (slice.isOver) await slice.next()
+    const { entries, reached, isEnd } = await this.#engine.readJournal(this.#place.tick, journalPiece)
+    this.#isAtEnd = false
+    const events: Uint8Array[] = []
+    let bytes = 0
+    for (const entry of entries) {
+      if (slice.isOver) await slice.next()
+      const before = this.#place
+      this.#place = { tick: entry.tick, ts: entry.ts }
+      const event = this.#isBehindStart(entry) ? await this.#eventOf(entry, by) : undefined
+      if (event === undefined) continue
+      if (events.length > 0 && bytes + event.length > bytesMax) {
+        this.#owesInvalidate = false
+        this.#place = before
+        return events
+      }
+      events.push(event)
+      bytes += event.length
+      if (events.length >= documentsMax || this.#owesInvalidate) return events
+    }
+    this.#place = reached
+    this.#isAtEnd = isEnd
+    return events
   }
 
   #isBehindStart({ tick, ts }: JournalPlace): boolean {

@@ -5,6 +5,8 @@
  * written after it arrived, even if its collections must first begin to keep a log.
  */
 
+import { SharedSlice } from '../../base/slices.ts'
+
 /**
  * How long a stream waits before it answers that nothing happened, if its client does not say: a second, as
  * in MongoDB. The clients of many streams would send hundreds of commands a second for nothing. So each
@@ -40,6 +42,8 @@ export const waitsForStreams: ReadonlySet<string> = new Set([
 ])
 
 export class Streams {
+  /** One change may wake all streams in one turn. */
+  readonly slice = new SharedSlice()
   #count = 0
   #opened: Promise<void> | undefined
   #resolve: (() => void) | undefined
