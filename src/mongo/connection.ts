@@ -7,7 +7,7 @@
 
 import type { Duplex } from 'node:stream'
 import { machine } from '../base/clock.ts'
-import { heavyBytesMin, heavyTurnFor } from '../base/heavy-turns.ts'
+import { heavyAnswerBytesMin, heavyBytesMin, heavyTurnFor } from '../base/heavy-turns.ts'
 import { giveUp } from '../base/large-buffer.ts'
 import { KiB } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
@@ -303,8 +303,19 @@ export class Connection {
     this.#isAnswerWanted = isWanted
     const answered = message.length < heavyBytesMin ? this.#carryOut(message) : this.#carryOutInTurns(message)
     return andThen(answered, answer => {
-      if (isWanted) return this.#reply(message, answer, compressor)
+      if (!isWanted) return
+      const bytes = bytesOfBatch(answer)
+      const reply = () => this.#reply(message, answer, compressor)
+      return bytes < heavyAnswerBytesMin ? reply() : this.#inHeavyTurn(bytes, reply)
     })
+  }
+
+  /** A large answer is counted as soon as it waits for its turn. */
+  async #inHeavyTurn(bytes: number, reply: () => MaybePromise<void>): Promise<void> {
+    const { share } = this.#client
+    using lease = share.hold('answers')
+    lease.force(bytes)
+    await heavyTurnFor(reply, share)
   }
 
   #reply(message: Buffer, answer: Fields, compressor: Compressor | undefined): MaybePromise<void> {
