@@ -33,15 +33,17 @@ export interface CollectedRows {
 
 /** Undefined if there are no rows, or if they are text. */
 export function packRows(rows: readonly Body[], marks?: ArrayLike<number>): PackedRows | undefined {
-  if (rows.length === 0 || !rows.every(row => row instanceof Uint8Array)) return undefined
+  if (rows.length === 0) return undefined
   const ends = new Uint32Array(rows.length)
   let end = 0
-  for (const [at, row] of rows.entries()) {
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at]!
+    if (!(row instanceof Uint8Array)) return undefined
     end += row.length
     ends[at] = end
   }
   const bytes = largeBuffer(end)
-  for (const [at, row] of rows.entries()) bytes.set(row, at === 0 ? 0 : ends[at - 1]!)
+  for (let at = 0; at < rows.length; at++) bytes.set(rows[at] as Uint8Array, at === 0 ? 0 : ends[at - 1]!)
   return { bytes, ends, marks: marks && Float64Array.from(marks) }
 }
 

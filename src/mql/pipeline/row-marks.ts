@@ -17,9 +17,9 @@ import { documentBytes } from '../stages/stage.ts'
 export function packDocuments(documents: readonly BsonDocument[]): PackedRows | undefined {
   const marks: number[] = []
   for (const document of documents) {
-    const some = marksOf(document) ?? []
-    marks.push(some.length)
-    for (const mark of some) marks.push(mark)
+    const count = marks.push(0) - 1
+    addMarks(marks, document)
+    marks[count] = marks.length - count - 1
   }
   return packRows(documents.map(documentBytes), marks)
 }
@@ -37,12 +37,17 @@ export function unpackDocuments(piece: PackedRows): BsonDocument[] {
 
 /** Undefined if nothing has an origin. */
 export function marksOf(document: BsonDocument): readonly number[] | undefined {
-  const isInner = document.hasInnerOrigins()
-  if (document.origin === undefined && !isInner) return undefined
   const marks: number[] = []
+  addMarks(marks, document)
+  return marks.length === 0 ? undefined : marks
+}
+
+/** Adds nothing if nothing has an origin. */
+function addMarks(marks: number[], document: BsonDocument): void {
+  const isInner = document.hasInnerOrigins()
+  if (document.origin === undefined && !isInner) return
   addOrigin(marks, document.origin)
   if (isInner) addInner(marks, document, [])
-  return marks
 }
 
 /** Recurses as deep as values nest. `path` leads to the value. */
