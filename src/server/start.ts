@@ -27,6 +27,7 @@ import { importSide } from './import-side.ts'
 import { LazyMongo } from './lazy-mongo.ts'
 import type { Listener } from './listener.ts'
 import { giveBackWhenQuiet } from './memory/give-back.ts'
+import { roomForGarbage } from './memory/heap-sizes.ts'
 import { saveWhenLarge } from './memory/save-when-large.ts'
 import { listenMongo } from './mongo-listener.ts'
 import { keepsFile, openStore, storeName } from './open-store.ts'
@@ -178,10 +179,12 @@ export async function startServer(
   // In the library, the memory belongs to the program that uses it.
   const givingBack = holdsProcess ? giveBackWhenQuiet({ memory, activity: () => counters.answers, log }) : undefined
   const saving = holdsProcess ? saveWhenLarge({ memory }) : undefined
+  const room = holdsProcess ? roomForGarbage() : undefined
 
   async function close(): Promise<void> {
     givingBack?.[Symbol.dispose]()
     saving?.[Symbol.dispose]()
+    room?.[Symbol.dispose]()
     await explorer.close()
     await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
     await nosql[Symbol.asyncDispose]()

@@ -10,14 +10,20 @@
 import { constants, type NodeGCPerformanceDetail, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
 import { machine } from '../../base/clock.ts'
 import { MiB } from '../../base/limits.ts'
-import { smallHeaps } from './small-heaps.ts'
+import { smallHeaps } from './heap-sizes.ts'
 
-/** V8 starts at 64 MB. With much more at once, it would collect in one pause. */
+/** V8 starts at 64 MB, so at the second buffer. With much more at once, it would collect in one pause. */
 const pressureBytes = 40 * MiB
 const waitMs = 50
 
 /** This ends the wait after 3 s. A collection of a large heap takes a second or two. */
 const waitsMax = 60
+
+/** The collection goes on by itself. */
+export function beginCollection(): void {
+  press()
+  press()
+}
 
 export async function collectInSteps(): Promise<void> {
   let isDone = false
@@ -31,10 +37,14 @@ export async function collectInSteps(): Promise<void> {
   try {
     for (let n = 0; n < waitsMax && !isDone; n++) {
       // The first buffers start the collection. More would only make V8 hurry.
-      if (n < 3) new ArrayBuffer(pressureBytes, { maxByteLength: pressureBytes })
+      if (n < 3) press()
       await new Promise<void>(resolve => machine.setTimeout(resolve, waitMs))
     }
   } finally {
     observer.disconnect()
   }
+}
+
+function press(): void {
+  new ArrayBuffer(pressureBytes, { maxByteLength: pressureBytes })
 }

@@ -5,14 +5,17 @@ import { MiB } from '../../base/limits.ts'
 import { MemoryAccount } from '../../base/memory-account.ts'
 import { saveWhenLarge } from './save-when-large.ts'
 
-test('heaps are kept small while the server has grown by more than the account hands out', t => {
+test('heaps are kept small while the server has grown by three quarters of its budget', t => {
   let look = () => {}
+  let nowMs = 0
+  t.mock.method(machine, 'monotonicMs', () => nowMs)
   t.mock.method(machine, 'setTimeout', (work: () => void) => {
     look = work
     return setTimeout(() => {}, 0)
   })
   let bytes = 90 * MiB
   let saving = 0
+  let collections = 0
   const saver = saveWhenLarge({
     memory: MemoryAccount.ofBudget(200 * MiB),
     size: () => bytes,
@@ -20,6 +23,7 @@ test('heaps are kept small while the server has grown by more than the account h
       saving++
       return { [Symbol.dispose]: () => saving-- }
     },
+    collect: () => collections++,
   })
   const savingAt = (mib: number) => {
     bytes = mib * MiB
@@ -28,11 +32,19 @@ test('heaps are kept small while the server has grown by more than the account h
   }
   assert.equal(savingAt(90), 0)
   assert.equal(savingAt(50), 0, 'the least size counts')
-  assert.equal(savingAt(149), 0)
-  assert.equal(savingAt(151), 1)
+  assert.equal(savingAt(199), 0)
+  assert.equal(collections, 0)
+  assert.equal(savingAt(201), 1)
+  assert.equal(collections, 1, 'a collection begins at once')
   assert.equal(savingAt(300), 1)
-  assert.equal(savingAt(149), 0)
+  assert.equal(savingAt(199), 0)
+  nowMs += 1000
   assert.equal(savingAt(300), 1)
+  assert.equal(collections, 1, 'but not again and again')
+  nowMs += 5000
+  assert.equal(savingAt(199), 0)
+  assert.equal(savingAt(300), 1)
+  assert.equal(collections, 2)
   saver[Symbol.dispose]()
   assert.equal(saving, 0, 'it ends with the server')
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getHeapSpaceStatistics } from 'node:v8'
 import { MiB } from '../../base/limits.ts'
-import { smallHeaps } from './small-heaps.ts'
+import { smallHeaps } from './heap-sizes.ts'
 
 /** Makes garbage of which much survives for a while. Returns the size of the young generation. */
 function youngBytesAfterWork(): number {
