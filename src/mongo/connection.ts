@@ -290,7 +290,7 @@ export class Connection {
       return
     }
     const end = () => lease[Symbol.dispose]()
-    const answered = andThen(unpack(message, this.#reader.bytesMax), unpacked => {
+    const answered = andThen(unpack(message, this.#reader.bytesMax, this.#client.share), unpacked => {
       if (unpacked.message.readInt32LE(12) !== opMsg) throw new FramingError('compressed, and no OP_MSG')
       return this.#answerCommand(unpacked.message, unpacked.compressor)
     })

@@ -96,7 +96,7 @@ async function frames(input: Buffer): Promise<void> {
     wantsAnswer(found)
     if (opcode === 2013) for (const { documents: list } of parseOpMsg(found).sequences) assert.ok(list.length >= 0)
     else if (opcode === 2004) parseOpQuery(found)
-    else if (opcode === 2012) await unpack(found, 100_000)
+    else if (opcode === 2012) await unpack(found, 100_000, {})
   }
   if (error !== undefined) throw error
 }

@@ -6,6 +6,8 @@ export interface LargeCommand {
   readonly command: Document
   /** Documents that are sent as a sequence of that name. */
   readonly sequence?: readonly [string, readonly Document[]]
+  /** Whether it is sent as OP_COMPRESSED. */
+  readonly isCompressed?: true
 }
 
 const times = (count: number) => Array.from({ length: count }, (_, n) => n)
@@ -54,6 +56,11 @@ export const largeCommands: Readonly<Record<string, () => LargeCommand>> = {
   }),
   'a replacement of 2 MB': () => ({
     command: { update: 'items', updates: [{ q: { _id: 3 }, u: { s: 'x'.repeat(1_900_000) }, upsert: true }] },
+  }),
+  'a compressed insert of 40 MB': () => ({
+    command: { insert: 'inserted', ordered: false },
+    sequence: ['documents', times(40).map(() => ({ text: 'x'.repeat(1_000_000) }))],
+    isCompressed: true,
   }),
   'a new document of 120,000 fields': () => ({
     command: { insert: 'items', documents: [{ ...fields(120_000) }] },

@@ -2,13 +2,17 @@
 
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
+import { heavyTurnFor } from '../../base/heavy-turns.ts'
 import { giveUp, largeBuffer } from '../../base/large-buffer.ts'
-import { KiB } from '../../base/limits.ts'
+import { KiB, MiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { FramingError, headerBytes } from './frame.ts'
 
 /** Larger messages are compressed and decompressed on another thread. */
 const mongoInlineCompressionBytesMax = 64 * KiB
+
+/** The part of a large message that is copied in one turn, in up to a millisecond. */
+const copiedBytesMax = MiB
 
 export const opCompressed = 2012
 
@@ -71,7 +75,8 @@ export function unpackedBytes(packed: Buffer, bytesMax: number): number {
   return bytes
 }
 
-export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked> {
+/** `by` identifies the connection: a large message is copied in turns. */
+export function unpack(packed: Buffer, bytesMax: number, by: object): MaybePromise<Unpacked> {
   const uncompressedBytes = unpackedBytes(packed, bytesMax)
   const originalOpcode = packed.readInt32LE(headerBytes)
   const id = packed[headerBytes + 8]!
@@ -81,15 +86,16 @@ export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked>
   const refuse = (): never => {
     throw new FramingError('a compressed message that does not decompress to what it says')
   }
-  const whole = (content: Buffer): Unpacked => {
+  const whole = (content: Buffer): MaybePromise<Unpacked> => {
     if (content.length !== uncompressedBytes) refuse()
     const message = largeBuffer(headerBytes + uncompressedBytes)
     packed.copy(message, 0, 0, headerBytes)
     message.writeInt32LE(message.length, 0)
     message.writeInt32LE(originalOpcode, 12)
-    content.copy(message, headerBytes)
-    giveUp(content)
-    return { message, compressor }
+    return andThen(copyInTurns(content, message, by), () => {
+      giveUp(content)
+      return { message, compressor }
+    })
   }
   let content: MaybePromise<Buffer>
   try {
@@ -99,6 +105,17 @@ export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked>
     return refuse()
   }
   return content instanceof Promise ? content.then(whole, refuse) : whole(content)
+}
+
+/** Copies the content behind the header of the message. */
+function copyInTurns(content: Buffer, message: Buffer, by: object): MaybePromise<void> {
+  const copy = (at: number) => {
+    content.copy(message, headerBytes + at, at, at + copiedBytesMax)
+  }
+  if (content.length <= copiedBytesMax) return copy(0)
+  return (async () => {
+    for (let at = 0; at < content.length; at += copiedBytesMax) await heavyTurnFor(() => copy(at), by)
+  })()
 }
 
 export function pack(message: Buffer, compressor: Compressor): MaybePromise<Buffer> {
