@@ -39,6 +39,7 @@ const sections: Readonly<Record<string, readonly Row[]>> = {
     ['time for a body to arrive', 'server/http/collect-body.ts', 'requestMsMax'],
     ['age of a signature, either way', 'nosql/access/authorize.ts', 'signatureSkewMsMax'],
     ['requests at a time on one HTTP/2 connection', 'server/http/http2-sessions.ts', 'concurrentStreamsMax'],
+    ['the same, begun in one turn of the event loop', 'server/http/http2-sessions.ts', 'streamsInTurnMax'],
     ['time without reading an answer', 'base/slow-reader.ts', 'unreadMsMax'],
     ['time that a stopping server waits for requests', 'server/listener.ts', 'drainMsMax'],
     ['life of a resource token, in seconds', 'nosql/handlers/users.ts', 'tokenSecondsMax'],

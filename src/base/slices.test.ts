@@ -46,15 +46,20 @@ test('works that begin in one turn share its slice, and each turn has a new one'
   nowMs = 2
   assert.equal(slice.isOver, true)
   const ended: number[] = []
-  const works = [1, 2].map(async work => {
+  const works = [1, 2, 3, 4, 5].map(async work => {
     if (slice.isOver) await slice.next()
-    assert.equal(slice.isOver, false, 'the turn is a new one')
-    nowMs += 2
+    nowMs += 1
     ended.push(work)
   })
-  await turn()
-  assert.deepEqual(ended, [1])
-  await turn()
-  assert.deepEqual(ended, [1, 2])
+  const endedAfter = []
+  for (let turns = 0; turns < 3; turns++) {
+    await turn()
+    endedAfter.push([...ended])
+  }
+  assert.deepEqual(endedAfter, [
+    [1, 2],
+    [1, 2, 3, 4],
+    [1, 2, 3, 4, 5],
+  ])
   await Promise.all(works)
 })

@@ -22,27 +22,45 @@ function giveOn(): void {
 
 const sliceMs = 2
 
-/** Short works of one kind may all begin in one turn. Together they get one slice of it. */
+/** Short works of one kind may all begin in one turn. Together they get one slice in each turn. */
 export class SharedSlice {
+  readonly #waiting: (() => void)[] = []
   /** When the slice of this turn began. */
   #startMs: number | undefined
 
-  /** Whether this turn has had its slice. Then a work waits for the next one before it goes on. */
+  /** Whether the slice of this turn is used up. Then a work waits for another one before it goes on. */
   get isOver(): boolean {
     this.#startMs ??= this.#begin()
     return machine.monotonicMs() - this.#startMs >= sliceMs
   }
 
-  async next(): Promise<void> {
+  next(): Promise<void> {
+    return new Promise(resolve => {
+      if (this.#waiting.push(resolve) === 1) this.#giveOnLater()
+    })
+  }
+
+  async #giveOnLater(): Promise<void> {
     await nextSlice()
     this.#startMs = this.#begin()
+    this.#giveOn()
+  }
+
+  /** Work goes on as far as it can, before the next one is let go. */
+  #giveOn(): void {
+    this.#waiting.shift()!()
+    if (this.#waiting.length === 0) return
+    const goOn = () => (this.isOver ? this.#giveOnLater() : this.#giveOn())
+    // What a microtask leaves for the next tick runs when there are no more microtasks.
+    queueMicrotask(() => process.nextTick(goOn))
   }
 
   #begin(): number {
+    const startMs = machine.monotonicMs()
     machine.setImmediate(() => {
-      this.#startMs = undefined
+      if (this.#startMs === startMs) this.#startMs = undefined
     })
-    return machine.monotonicMs()
+    return startMs
   }
 }
 

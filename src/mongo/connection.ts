@@ -284,13 +284,16 @@ export class Connection {
   /** The decompressed message is held as well. If there is no room for it, the client may send it again. */
   #answerCompressed(message: Buffer): MaybePromise<void> {
     const lease = this.#client.share.hold('bodies')
-    const refusal = lease.tryAdd(unpackedBytes(message, this.#reader.bytesMax))
+    const bytes = unpackedBytes(message, this.#reader.bytesMax)
+    // Until it has its header, it is there twice.
+    const refusal = lease.tryAdd(2 * bytes)
     if (refusal !== undefined) {
       this.#reply(message, errorAnswer(asMongoError(refusal), plainErrorContext), undefined)
       return
     }
     const end = () => lease[Symbol.dispose]()
     const answered = andThen(unpack(message, this.#reader.bytesMax, this.#client.share), unpacked => {
+      lease.release(bytes)
       if (unpacked.message.readInt32LE(12) !== opMsg) throw new FramingError('compressed, and no OP_MSG')
       return this.#answerCommand(unpacked.message, unpacked.compressor)
     })
@@ -305,12 +308,12 @@ export class Connection {
     return andThen(answered, answer => {
       if (!isWanted) return
       const bytes = bytesOfBatch(answer)
-      const reply = () => this.#reply(message, answer, compressor)
+      const reply = () => (this.#stream.destroyed ? giveUpBatch(answer) : this.#reply(message, answer, compressor))
       return bytes < heavyAnswerBytesMin ? reply() : this.#inHeavyTurn(bytes, reply)
     })
   }
 
-  /** A large answer is counted as soon as it waits for its turn. */
+  /** A large answer is counted while it waits for its turn. */
   async #inHeavyTurn(bytes: number, reply: () => MaybePromise<void>): Promise<void> {
     const { share } = this.#client
     using lease = share.hold('answers')
@@ -339,7 +342,10 @@ export class Connection {
     } catch (error) {
       return errorAnswer(asMongoError(error), plainErrorContext)
     }
-    return heavyTurnFor(() => dispatch(this.#service, this.#client, { ...parsed, isChecked: true }), share)
+    return heavyTurnFor(() => {
+      if (this.#client.hasGone && this.#isAnswerWanted) throw new FramingError('nobody who waits for the answer')
+      return dispatch(this.#service, this.#client, { ...parsed, isChecked: true })
+    }, share)
   }
 
   #carryOut(message: Buffer): MaybePromise<Fields> {

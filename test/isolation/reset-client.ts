@@ -1,4 +1,4 @@
-/** A thread that begins requests over HTTP/2 and cancels them at once, as many as it is told, in one write. */
+/** A thread that begins as many HTTP/2 requests as it is told, and cancels them, all in one write. */
 
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -9,6 +9,7 @@
  */
 
 import { type EpochSeconds, machine, toEpochSeconds } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
 import { KiB, pageBytesMax, pageItemsMax } from '../../base/limits.ts'
 import { heldHere } from '../../base/memory-account.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -39,8 +40,8 @@ import { eventBytesMax, splitEvent } from './split-event.ts'
 import { type OldPositions, parseToken, type StreamPosition, tokenOf } from './token.ts'
 
 /**
- * What is read of the journal for one answer, in about a millisecond. Larger answers would not be faster for
- * their clients, and hundreds of streams make theirs at the same time.
+ * What is read of the journal at a time, in about a millisecond, and so the largest answer. Larger ones would
+ * not be faster for their clients, and hundreds of streams make theirs at the same time.
  */
 const journalPiece = { itemsMax: 100, bytesMax: 512 * KiB }
 
@@ -193,7 +194,7 @@ class ChangeStream implements CursorSource {
     for (;;) {
       const mustWait = waitMs > 0 && this.#isAtEnd && this.#waiting.length === 0 && !this.#isOver
       if (mustWait && !(await this.#hasNews(by, endMs))) return this.#batch([])
-      if (this.#waiting.length === 0 && !this.#isOver) await this.#read(request)
+      if (this.#waiting.length === 0 && !this.#isOver) await this.#read(request, waitMs > 0 ? endMs : undefined)
       const documents = this.#take(request)
       if (documents.length > 0 || this.#isOver || machine.monotonicMs() >= endMs) return this.#batch(documents)
     }
@@ -243,27 +244,28 @@ class ChangeStream implements CursorSource {
     return tokenOf({ tick, seconds, isInvalidate, owesInvalidate: this.#owesInvalidate, fragment: undefined })
   }
 
-  /** Reads on until there are results or the end is reached. */
-  async #read(request: BatchRequest): Promise<void> {
+  /** Reads on until there are results, the end is reached, or the time is over. */
+  async #read(request: BatchRequest, endMs = Number.POSITIVE_INFINITY): Promise<void> {
     const { by } = request
+    const mustGoOn = () => this.#waiting.length === 0 && !this.#isAtEnd && !this.#isOver
     do {
       const events = this.#owesInvalidate ? [this.#invalidate()] : await this.#readPiece(request)
       if (events.length > 0) this.#waiting = await this.#results(events, by)
       heldHere()?.set(this.#waiting.reduce((sum, { length }) => sum + length, 0))
       by.operation.check()
-    } while (this.#waiting.length === 0 && !this.#isAtEnd && !this.#isOver)
+    } while (mustGoOn() && machine.monotonicMs() < endMs)
   }
 
   /** The events of the next entries: at most as many as an answer may have. */
   async #readPiece({ documentsMax, bytesMax, by }: BatchRequest): Promise<Uint8Array[]> {
     const { slice } = this.#call.service.streams
-    if (slice.isOver) await slice.next()
+    await this.#haveSlice(by)
     const { entries, reached, isEnd } = await this.#engine.readJournal(this.#place.tick, journalPiece)
     this.#isAtEnd = false
     const events: Uint8Array[] = []
     let bytes = 0
     for (const entry of entries) {
-      if (slice.isOver) await slice.next()
+      if (slice.isOver) await this.#haveSlice(by)
       const before = this.#place
       this.#place = { tick: entry.tick, ts: entry.ts }
       const event = this.#isBehindStart(entry) ? await this.#eventOf(entry, by) : undefined
@@ -280,6 +282,13 @@ class ChangeStream implements CursorSource {
     this.#place = reached
     this.#isAtEnd = isEnd
     return events
+  }
+
+  async #haveSlice({ operation }: BatchRequest['by']): Promise<void> {
+    const { slice } = this.#call.service.streams
+    if (!slice.isOver) return
+    await slice.next()
+    operation.check()
   }
 
   #isBehindStart({ tick, ts }: JournalPlace): boolean {
@@ -314,8 +323,14 @@ class ChangeStream implements CursorSource {
       origin: service.origins.find(number, change),
       lookUp: async () => {
         if (container === undefined) return undefined
-        const { item } = await this.#engine.uncharged.read(container, change.key)
-        return item?.body as Uint8Array | undefined
+        try {
+          const { item } = await this.#engine.uncharged.read(container, change.key)
+          return item?.body as Uint8Array | undefined
+        } catch (error) {
+          // The collection was dropped after its entries had been read.
+          if (error instanceof RequestError && error.kind === 'namespace_not_found') return undefined
+          throw error
+        }
       },
     })
   }

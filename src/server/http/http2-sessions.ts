@@ -31,9 +31,9 @@ import { headerBytesMax, headersTooLarge } from './request-parser.ts'
 export const concurrentStreamsMax = 100
 
 /**
- * Requests that a connection may begin in one turn of the event loop: all streams, twice. More can only come
- * from a client that cancels them as it sends them. Then the connection is closed. One piece of 64 KB has
- * 1,800 such requests, and each takes 40 us.
+ * Requests that a connection may begin in one turn of the event loop: all streams, twice. More come from a
+ * client that cancels them as it sends them. Then the connection is closed. One piece of 64 KB may have 1,800
+ * such requests, and each takes 40 us.
  */
 const streamsInTurnMax = 2 * concurrentStreamsMax
 
@@ -109,7 +109,10 @@ export class Http2Sessions {
     }
     session.on('stream', (stream: ServerHttp2Stream) => {
       if (streamsInTurn === 0) machine.setImmediate(endTurn)
-      if (++streamsInTurn > streamsInTurnMax) session.destroy()
+      if (++streamsInTurn > streamsInTurnMax) {
+        session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+        session.destroy()
+      }
       streams++
       machine.clearTimeout(idle)
       stream.once('close', () => {

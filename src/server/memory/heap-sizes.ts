@@ -12,7 +12,7 @@
 
 import { setFlagsFromString } from 'node:v8'
 
-/** Garbage may take three times as much as what is in use. By itself V8 allows 0.1 to 3 times. */
+/** Garbage may take twice as much as what is in use. By itself V8 allows 0.1 to 3 times as much. */
 const garbagePercent = 200
 
 let hasRoom = false

@@ -36,13 +36,15 @@ test('heaps are kept small while the server has grown by three quarters of its b
   assert.equal(collections, 0)
   assert.equal(savingAt(201), 1)
   assert.equal(collections, 1, 'a collection begins at once')
+  assert.equal(savingAt(190), 1, 'it does not end at the same limit')
   assert.equal(savingAt(300), 1)
-  assert.equal(savingAt(199), 0)
+  assert.equal(savingAt(184), 0)
   nowMs += 1000
   assert.equal(savingAt(300), 1)
-  assert.equal(collections, 1, 'but not again and again')
+  assert.equal(collections, 1, 'not again and again')
   nowMs += 5000
-  assert.equal(savingAt(199), 0)
+  assert.equal(savingAt(300), 1)
+  assert.equal(collections, 2, 'but later, if the server is still large')
   assert.equal(savingAt(300), 1)
   assert.equal(collections, 2)
   saver[Symbol.dispose]()

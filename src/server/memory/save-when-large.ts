@@ -4,7 +4,7 @@
  * The account hands out half of the memory budget (`base/memory-account.ts`). The other half is for objects,
  * copies and garbage, and V8 knows no such limit: it lets all heaps grow as far as the machine allows. So
  * when the server has grown by three quarters of its budget, V8 is to collect sooner, until the server is
- * smaller. Sooner would cost time: small heaps are collected often.
+ * smaller. A lower limit would cost time, because small heaps are collected often.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -18,6 +18,8 @@ const lookEveryMs = 200
 
 /** Of what the account hands out. */
 const largePart = 1.5
+/** Saving ends when the server has grown by less. Otherwise it would begin and end all the time. */
+const smallerPart = 1.35
 
 /** A server that grows again and again is not to collect all its garbage each time. */
 const collectEveryMsMin = 5000
@@ -38,27 +40,34 @@ export function saveWhenLarge({
 }: SaveOptions): Disposable {
   let leastBytes = Number.POSITIVE_INFINITY
   let saving: Disposable | undefined
+  let isCollectionOwed = false
   let collectedMs = Number.NEGATIVE_INFINITY
 
   function look(): void {
     const bytes = size()
     leastBytes = Math.min(leastBytes, bytes)
-    if (bytes <= leastBytes + memory.bytesMax * largePart) end()
-    else if (saving === undefined) begin()
+    const grownBytes = bytes - leastBytes
+    if (saving === undefined && grownBytes > memory.bytesMax * largePart) begin()
+    if (grownBytes < memory.bytesMax * smallerPart) end()
+    if (isCollectionOwed && machine.monotonicMs() - collectedMs >= collectEveryMsMin) collectNow()
   }
 
   function begin(): void {
     saving = save()
-    // Heaps keep their limits until the next collection, so one begins now.
-    const nowMs = machine.monotonicMs()
-    if (nowMs - collectedMs < collectEveryMsMin) return
-    collectedMs = nowMs
+    // The heap keeps its limit until the next collection.
+    isCollectionOwed = true
+  }
+
+  function collectNow(): void {
+    isCollectionOwed = false
+    collectedMs = machine.monotonicMs()
     collect()
   }
 
   function end(): void {
     saving?.[Symbol.dispose]()
     saving = undefined
+    isCollectionOwed = false
   }
 
   let timer = machine.setTimeout(lookAgain, lookEveryMs).unref()
