@@ -230,6 +230,11 @@ function finite(deadline: number): number {
   return deadline === neverDeadline ? Number.POSITIVE_INFINITY : deadline
 }
 
+/** Whether a position of an earlier page lies before the range, because its row has died meanwhile. */
+function isBefore(from: RowPosition | undefined, { after, upTo, isReverse }: RowRange): boolean {
+  return from !== undefined && (isReverse ? from.at > upTo : from.at <= after)
+}
+
 /** One list, read in batches. */
 class RowList {
   readonly by: RowRange['by']
@@ -246,7 +251,7 @@ class RowList {
     this.#store = store
     this.#container = container
     this.#range = range
-    this.#behind = from === 'end' ? undefined : from
+    this.#behind = from === 'end' || isBefore(from, range) ? undefined : from
     this.#isExhausted = from === 'end'
   }
 

@@ -95,6 +95,20 @@ test('the soonest come first, in pages, then those that never die', async () => 
   assert.deepEqual(await allPages(c, `from=${now + 10}&to=${now + 100}`), ['own90', 'inherits'])
 })
 
+test('a list goes on after the rows of its last page have died', async () => {
+  for (const order of ['soonest', 'latest']) {
+    const c = await newContainer(1000)
+    const items = Array.from({ length: 6 }, (_, n) => ({ id: `own${n}`, pk: 'a', ttl: 10 + n }))
+    await create(c, ...items, { id: 'inherits', pk: 'a' })
+    const first = await ok(ask('GET', `${c}/items?order=${order}&limit=2`))
+    await db.clock.advance('12s')
+    const rest = await ok(ask('GET', `${c}/items?order=${order}&limit=100&after=${first.next}`))
+    const ids = rest.items.map(({ id }: { id: string }) => id)
+    const living = order === 'soonest' ? ['own3', 'own4', 'own5', 'inherits'] : ['own4', 'own3']
+    assert.deepEqual(ids, living, order)
+  }
+})
+
 test('the latest first is the soonest first from its end, also of what comes at the same place', async () => {
   for (const defaultTtl of [null, -1, 100]) {
     const c = await newContainer(defaultTtl)
