@@ -6,7 +6,7 @@
 import { assert } from '../base/error.ts'
 import { bsonType } from '../document/bson/types.ts'
 import { type BsonArray, BsonDocument, int32, type Value } from '../document/bson/value.ts'
-import { encodeDocument } from '../document/bson/writer.ts'
+import { encodedForMessage } from '../document/bson/writer.ts'
 import { type Collation, collationOf } from '../document/collation/collation.ts'
 import type { Collector, FoundRows } from '../query/collect-rows.ts'
 import type { Program } from '../query/program.ts'
@@ -81,7 +81,7 @@ export function findStatement(query: FindQuery): MakeStatement {
       kind: 'find',
       ...filterBytes(spec),
       ...{ sort: sort?.components, skip, limit, isTieReversed, idOrder },
-      projection: projection && bytesOf(projection.spec),
+      projection: projection && encodedForMessage(projection.spec),
     })
 }
 
@@ -102,7 +102,7 @@ export function pipelineStatement({ stages, options }: PipelineSpec, query: Find
     variables: plainVariables(options),
     query: {
       kind: 'pipeline',
-      pipeline: bytesOf(BsonDocument.of([['pipeline', stages]])),
+      pipeline: encodedForMessage(BsonDocument.of([['pipeline', stages]])),
       ...{ namespace, geoPath, isTieReversed, idOrder },
     },
   })
@@ -111,7 +111,7 @@ export function pipelineStatement({ stages, options }: PipelineSpec, query: Find
 /** A whole pipeline with the views that it names, for a thread that holds it (`pipeline/hosted-run.ts`). */
 export function hostedStatement({ stages, options }: PipelineSpec): MqlStatement {
   const { namespace, geoPath, views } = options
-  const wrapped = (array: Value) => bytesOf(BsonDocument.of([['pipeline', array]]))
+  const wrapped = (array: Value) => encodedForMessage(BsonDocument.of([['pipeline', array]]))
   return {
     language: 'mql',
     variables: plainVariables(options),
@@ -160,16 +160,11 @@ function statementOf({ variables }: FilterSpec, query: MqlStatement['query']): M
 
 function plainVariables({ constants, let: variables }: CommandVariables): MqlVariables {
   const { now, clusterTime, collation } = constants
-  return { now, clusterTime, collation: collation?.options, let: variables && bytesOf(variables) }
+  return { now, clusterTime, collation: collation?.options, let: variables && encodedForMessage(variables) }
 }
 
 function filterBytes({ filter, allowsNear }: FilterSpec): MqlFilter {
-  return { filter: bytesOf(filter), allowsNear }
-}
-
-/** A copy, because posting a slice of bytes would send the whole buffer. */
-function bytesOf(document: BsonDocument): Uint8Array {
-  return new Uint8Array(encodeDocument(document))
+  return { filter: encodedForMessage(filter), allowsNear }
 }
 
 export function prepareStatement({ query, variables }: MqlStatement): Program {

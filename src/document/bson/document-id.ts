@@ -33,7 +33,7 @@ const surelyOrderedBytes = 64
 
 const typesOfAnySize: ReadonlySet<number> = new Set([
   ...[bsonType.string, bsonType.symbol, bsonType.code, bsonType.codeWithScope],
-  ...[bsonType.document, bsonType.binary],
+  ...[bsonType.document, bsonType.binary, bsonType.dbPointer],
 ])
 
 /** Whether a stored document may be out of `_id` order. */

@@ -11,7 +11,7 @@ import { assert } from '../../base/error.ts'
 import { spend } from '../../base/work.ts'
 import type { Origin } from './origin.ts'
 import { bsonType } from './types.ts'
-import { doubleAt, ElementCursor, endOfName, endOfValue, int32At, int64At, textAt, uint64At } from './view.ts'
+import { doubleAt, ElementCursor, endOfName, endOfValue, int32At, int64At, stringAt, textAt, uint64At } from './view.ts'
 
 /** What every value may carry besides its content (`origin.ts`). */
 interface Traced {
@@ -352,9 +352,4 @@ export function valueAt(bytes: Uint8Array, type: number, start: number): Value {
       }
     }
   }
-}
-
-/** A string with its length before it and a NUL after it. */
-function stringAt(bytes: Uint8Array, start: number): string {
-  return textAt(bytes, start + 4, start + 3 + int32At(bytes, start))
 }

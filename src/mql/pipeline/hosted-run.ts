@@ -9,7 +9,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, bool, type Field, type Value } from '../../document/bson/value.ts'
-import { encodeDocument } from '../../document/bson/writer.ts'
+import { encodedForMessage } from '../../document/bson/writer.ts'
 import type { StreamHost, StreamNumber } from '../../query/hosted-stream.ts'
 import { compileFilter } from '../filter/match.ts'
 import { compileSort } from '../paths/sort-order.ts'
@@ -53,8 +53,8 @@ function found(host: StreamHost, { database, collection }: Namespace, request: F
     documentsOf(host, () =>
       host.open({
         namespace: { database, collection },
-        filter: bytesOf(asked),
-        sort: window.sort && bytesOf(window.sort),
+        filter: encodedForMessage(asked),
+        sort: window.sort && encodedForMessage(window.sort),
         skip: window.skip,
         limit: window.limit,
       }),
@@ -100,9 +100,4 @@ function weakened(name: string, value: Value, weakest: boolean): Value {
     each.type === bsonType.document ? withoutExpressions(each, inner) : each,
   )
   return elements.every((each, at) => each === value.elements[at]) ? value : BsonArray.of(elements)
-}
-
-/** A copy, because a message carries the whole buffer of a view. */
-function bytesOf(document: BsonDocument): Uint8Array {
-  return new Uint8Array(encodeDocument(document))
 }

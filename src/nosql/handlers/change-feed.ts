@@ -169,8 +169,3 @@ function answer({ mode, view, range }: Feed, { documents, next, version, chargeR
   if (documents.length === 0) return { status: 304, chargeRu, headers }
   return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
 }
-
-/** Whether a request for items asks for the change feed. */
-export function isChangeFeed(request: NosqlRequest): boolean {
-  return headerOf(request, 'a-im') !== undefined
-}

@@ -175,7 +175,7 @@ function logarithm(x: bigint, scale: number): bigint {
   return (2n * sum) << doublings
 }
 
-interface Function_ {
+interface DecimalFunction {
   readonly compute: (x: FiniteDecimal, scale: number) => Decimal
   readonly ofInfinity: (isNegative: boolean) => Decimal
   /**
@@ -185,7 +185,7 @@ interface Function_ {
   readonly ofTiny?: (x: FiniteDecimal) => Decimal
 }
 
-function defined({ compute, ofInfinity, ofTiny = x => x }: Function_): (x: Decimal) => Decimal {
+function defined({ compute, ofInfinity, ofTiny = x => x }: DecimalFunction): (x: Decimal) => Decimal {
   return x => {
     if (x.kind === 'nan') return decimalNan
     if (x.kind === 'infinity') return ofInfinity(x.isNegative)
