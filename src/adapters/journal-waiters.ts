@@ -27,7 +27,7 @@ export class JournalWaiters {
   advance(tick: number): void {
     if (tick <= this.#tick) return
     this.#tick = tick
-    for (const [wake, after] of [...this.#waiting]) if (after < tick) wake()
+    for (const [wake, after] of this.#waiting) if (after < tick) wake()
   }
 
   wait(after: number, { ms, onBegin }: JournalWait): Promise<boolean> {

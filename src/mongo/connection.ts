@@ -308,21 +308,29 @@ export class Connection {
     return andThen(answered, answer => {
       if (!isWanted) return
       const bytes = bytesOfBatch(answer)
-      const reply = () => (this.#stream.destroyed ? giveUpBatch(answer) : this.#reply(message, answer, compressor))
-      return bytes < heavyAnswerBytesMin ? reply() : this.#inHeavyTurn(bytes, reply)
+      if (bytes < heavyAnswerBytesMin) return this.#reply(message, answer, compressor, bytes)
+      return this.#replyInHeavyTurn(message, answer, compressor, bytes)
     })
   }
 
   /** A large answer is counted while it waits for its turn. */
-  async #inHeavyTurn(bytes: number, reply: () => MaybePromise<void>): Promise<void> {
+  async #replyInHeavyTurn(
+    message: Buffer,
+    answer: Fields,
+    compressor: Compressor | undefined,
+    bytes: number,
+  ): Promise<void> {
     const { share } = this.#client
     using lease = share.hold('answers')
     lease.force(bytes)
-    await heavyTurnFor(reply, share)
+    await heavyTurnFor(() => {
+      if (!this.#stream.destroyed) return this.#reply(message, answer, compressor, bytes)
+      giveUpBatch(answer)
+    }, share)
   }
 
-  #reply(message: Buffer, answer: Fields, compressor: Compressor | undefined): MaybePromise<void> {
-    const reply = this.#encode(answer)
+  #reply(message: Buffer, answer: Fields, compressor: Compressor | undefined, batchBytes?: number): MaybePromise<void> {
+    const reply = this.#encode(answer, batchBytes)
     finishOpMsg(reply, { requestId: this.#nextId(), responseTo: message.readInt32LE(4) })
     if (compressor === undefined) this.#send(reply)
     else
@@ -368,8 +376,8 @@ export class Connection {
     })
   }
 
-  #encode(answer: Fields): Buffer {
-    const writer = new BsonWriter(answerBytesExpected + bytesOfBatch(answer))
+  #encode(answer: Fields, batchBytes = bytesOfBatch(answer)): Buffer {
+    const writer = new BsonWriter(answerBytesExpected + batchBytes)
     writer.raw(room, 0, answerStart)
     const start = writer.open()
     writeFields(writer, answer)

@@ -259,13 +259,13 @@ class ChangeStream implements CursorSource {
   /** The events of the next entries: at most as many as an answer may have. */
   async #readPiece({ documentsMax, bytesMax, by }: BatchRequest): Promise<Uint8Array[]> {
     const { slice } = this.#call.service.streams
-    await this.#haveSlice(by)
+    if (slice.isOver) await this.#nextSlice(by)
     const { entries, reached, isEnd } = await this.#engine.readJournal(this.#place.tick, journalPiece)
     this.#isAtEnd = false
     const events: Uint8Array[] = []
     let bytes = 0
     for (const entry of entries) {
-      if (slice.isOver) await this.#haveSlice(by)
+      if (slice.isOver) await this.#nextSlice(by)
       const before = this.#place
       this.#place = { tick: entry.tick, ts: entry.ts }
       const event = this.#isBehindStart(entry) ? await this.#eventOf(entry, by) : undefined
@@ -284,10 +284,8 @@ class ChangeStream implements CursorSource {
     return events
   }
 
-  async #haveSlice({ operation }: BatchRequest['by']): Promise<void> {
-    const { slice } = this.#call.service.streams
-    if (!slice.isOver) return
-    await slice.next()
+  async #nextSlice({ operation }: BatchRequest['by']): Promise<void> {
+    await this.#call.service.streams.slice.next()
     operation.check()
   }
 

@@ -2,16 +2,17 @@
 
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
-import { heavyTurnFor } from '../../base/heavy-turns.ts'
+import { stepsInHeavyTurns } from '../../base/heavy-turns.ts'
 import { giveUp, largeBuffer } from '../../base/large-buffer.ts'
 import { KiB, MiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { type Steps, withoutTurns } from '../../base/steps.ts'
 import { FramingError, headerBytes } from './frame.ts'
 
 /** Larger messages are compressed and decompressed on another thread. */
 const mongoInlineCompressionBytesMax = 64 * KiB
 
-/** The part of a large message that is copied in one turn, in up to a millisecond. */
+/** The part of a message that is copied in one step, in up to a millisecond. */
 const copiedBytesMax = MiB
 
 export const opCompressed = 2012
@@ -86,16 +87,9 @@ export function unpack(packed: Buffer, bytesMax: number, by: object): MaybePromi
   const refuse = (): never => {
     throw new FramingError('a compressed message that does not decompress to what it says')
   }
-  const whole = (content: Buffer): MaybePromise<Unpacked> => {
+  const whole = (content: Buffer): Steps<Unpacked> => {
     if (content.length !== uncompressedBytes) refuse()
-    const message = largeBuffer(headerBytes + uncompressedBytes)
-    packed.copy(message, 0, 0, headerBytes)
-    message.writeInt32LE(message.length, 0)
-    message.writeInt32LE(originalOpcode, 12)
-    return andThen(copyInTurns(content, message, by), () => {
-      giveUp(content)
-      return { message, compressor }
-    })
+    return wholeInSteps(packed, content, { originalOpcode, compressor })
   }
   let content: MaybePromise<Buffer>
   try {
@@ -104,18 +98,27 @@ export function unpack(packed: Buffer, bytesMax: number, by: object): MaybePromi
   } catch {
     return refuse()
   }
-  return content instanceof Promise ? content.then(whole, refuse) : whole(content)
+  return content instanceof Promise
+    ? content.then(large => stepsInHeavyTurns(whole(large), by), refuse)
+    : withoutTurns(whole(content))
 }
 
-/** Copies the content behind the header of the message. */
-function copyInTurns(content: Buffer, message: Buffer, by: object): MaybePromise<void> {
-  const copy = (at: number) => {
+/** Puts the header of the packed message in front of its content. */
+function* wholeInSteps(
+  packed: Buffer,
+  content: Buffer,
+  { originalOpcode, compressor }: { readonly originalOpcode: number; readonly compressor: Compressor },
+): Steps<Unpacked> {
+  const message = largeBuffer(headerBytes + content.length)
+  packed.copy(message, 0, 0, headerBytes)
+  message.writeInt32LE(message.length, 0)
+  message.writeInt32LE(originalOpcode, 12)
+  for (let at = 0; at < content.length; at += copiedBytesMax) {
     content.copy(message, headerBytes + at, at, at + copiedBytesMax)
+    yield
   }
-  if (content.length <= copiedBytesMax) return copy(0)
-  return (async () => {
-    for (let at = 0; at < content.length; at += copiedBytesMax) await heavyTurnFor(() => copy(at), by)
-  })()
+  giveUp(content)
+  return { message, compressor }
 }
 
 export function pack(message: Buffer, compressor: Compressor): MaybePromise<Buffer> {

@@ -14,6 +14,7 @@ import { connect as connectSocket } from 'node:net'
 import test from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { type Mayfly, mayfly } from '../../../src/index.ts'
+import { fields, frame, http2Start } from '../../support/http2-frames.ts'
 import { call, signature } from '../../support/signed-request.ts'
 import { pathOf, startServer } from '../../support/start-server.ts'
 
@@ -252,8 +253,7 @@ test('A request with two Authorization headers is refused', async () => {
   const date = new Date().toUTCString()
   const authorization = signature(server.db.key, 'GET', '/dbs', date)
   const socket = connectSocket({ host: '127.0.0.1', port: Number(new URL(server.db.endpoint).port) })
-  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-  socket.write(frame(4, 0, 0, Buffer.alloc(0)))
+  socket.write(http2Start)
   let received = Buffer.alloc(0)
   socket.on('data', chunk => {
     received = Buffer.concat([received, chunk])
@@ -275,34 +275,11 @@ test('A request with two Authorization headers is refused', async () => {
   socket.destroy()
 })
 
-/** A frame, by its type, flags and stream. */
-function frame(type: number, flags: number, id: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(id, 5)
-  return Buffer.concat([head, payload])
-}
-
-/** Header fields in the simplest form of HPACK: literal, without indexing and Huffman codes. */
-function fields(headers: Readonly<Record<string, string>>): Buffer {
-  const text = (value: string) =>
-    Buffer.concat([
-      value.length < 127
-        ? Buffer.of(value.length)
-        : Buffer.of(127, ((value.length - 127) % 128) | 128, (value.length - 127) >> 7),
-      Buffer.from(value, 'latin1'),
-    ])
-  return Buffer.concat(Object.entries(headers).flatMap(([name, value]) => [Buffer.of(0), text(name), text(value)]))
-}
-
 test('A request that its client resets writes nothing, and the connection goes on', async () => {
   // In raw frames: the client of Node ends the body before it resets a request.
   const container = await server.newContainer()
   const socket = connectSocket({ host: '127.0.0.1', port: Number(new URL(server.db.endpoint).port) })
-  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-  socket.write(frame(4, 0, 0, Buffer.alloc(0)))
+  socket.write(http2Start)
   const path = pathOf(container, 'docs')
   const date = new Date().toUTCString()
   let stream = 1
